@@ -1,6 +1,6 @@
 """Time the heavy work at real size, with random weights: what it reaches of the device, and what bounds it.
 
-    python benchmarks/gpu.py [TASK ...] [--device cuda] [--precision float32 tf32 bfloat16] [--batch N] [--steps N]
+    python benchmarks/gpu.py [TASK ...] [--device cuda] [--precision float32 tf32 bfloat16] [--unreplayed]
 
 Tasks: finetune (ClipCap, discriminative reward by CLIP ViT-B/32), embed (CLIP ViT-B/32, images), caption (ClipCap, five
 beams), match (UNITER base on 36 regions), vinvl (VinVL base, five beams). A row of the table has items per second, the
@@ -17,11 +17,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from products import counted, fastest_product
+from products import counted, fastest_product, unreplayed
 
 from captionlab.captioners.clipcap import ClipCap
 from captionlab.captioners.vinvl import Vinvl
@@ -254,6 +255,9 @@ def main() -> None:
     )
     parser.add_argument("--batch", type=int, help="items of a step")
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument(
+        "--unreplayed", action="store_true", help="captions step by step (captionlab.generation.replay)"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.tasks) - set(TASKS):
         parser.error(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
@@ -265,7 +269,8 @@ def main() -> None:
     for name in arguments.tasks or TASKS:
         usual = PRECISIONS if arguments.device == "cuda" else PRECISIONS[:1]
         for precision in EMBEDDED[arguments.device] if name == "embed" else arguments.precision or usual:
-            print(row(name, precision, arguments.device, arguments.batch, arguments.steps), flush=True)
+            with unreplayed() if arguments.unreplayed else nullcontext():
+                print(row(name, precision, arguments.device, arguments.batch, arguments.steps), flush=True)
 
 
 if __name__ == "__main__":

@@ -186,8 +186,8 @@ COST = TableSchema(
     seconds=Column(_DOUBLE, "wall time of the script's work, s"),
     cpu_seconds=Column(
         _DOUBLE,
-        "time of processors of the whole process and the programs that it started, s; missing where several processes "
-        "shared the work",
+        "time of processors of the whole process and of the programs that it waited for, s; missing where several "
+        "processes shared the work",
         nullable=True,
     ),
     gpu_seconds=Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),

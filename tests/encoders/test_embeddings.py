@@ -13,6 +13,7 @@ from PIL import Image
 
 from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
 from captionlab.encoders.images import embed_images
+from captionlab.groups import Groups
 from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.shards import shard_rows
 from captionlab.tables import TableError, write_table
@@ -97,8 +98,22 @@ def test_of_a_split_other_images_are_not_opened(count, images, tmp_path):
     assert found.values[:, 0].tolist() == [0, 1, 5, 6, 7, 20]
     assert max(map(rows_of, paths)) - min(map(rows_of, paths)) <= 1
     embed_images(MeanColour(), tmp_path / "split.parquet", tmp_path / "none", split="test")
+    assert rows_of(tmp_path / "none") == 0
     with pytest.raises(TableError, match="no embedding of image 'i0'"):
         load_embeddings(tmp_path / "none", ["i0"])
+
+
+def test_groups_of_rows_without_the_split_are_not_read(images, tmp_path, monkeypatch):
+    table = pq.read_table(images)
+    table = table.set_column(table.column_names.index("split"), "split", [["val"] * 10 + ["test"] * 13])
+    pq.write_table(table.cast(pq.read_schema(images)), tmp_path / "groups.parquet", row_group_size=5)
+    read = []
+    monkeypatch.setattr(
+        Groups, "__getitem__", lambda self, n, own=Groups.__getitem__: read.append((self.columns, n)) or own(self, n)
+    )
+    embed_images(MeanColour(), tmp_path / "groups.parquet", tmp_path / "e", shard="1-of-2", split="test")
+    assert load_embeddings(tmp_path / "e").ids == [f"i{index}" for index in range(16, 23)]
+    assert {n for columns, n in read if "data" in columns} == {3, 4}
 
 
 def rows_of(path):

@@ -59,7 +59,7 @@ def taped(work):
     with tape:
         made = work()
     made[0].fill_(torch.nan)
-    return tape.play, made
+    return tape.play, made, len(tape.done)
 
 
 class Vocabulary:
@@ -119,34 +119,65 @@ def test_steps_are_recorded_once():
     assert len({logits.data_ptr() for _, logits in recording.parts}) == 1
 
 
+@torch.no_grad()
+def test_after_an_error_all_is_recorded_again():
+    captioner, (visual, *_) = captioner_of("clipcap")
+    recording = Recording(visual.clone(), 1, False, taped)
+    greedy, step = Decoding("greedy", 7), captioner.step
+
+    def decoded():
+        return decode_with_gradient(Replayed(captioner, recording), visual, greedy, TOKENIZER)
+
+    def fail(tokens, state):
+        step(tokens, state)
+        raise MemoryError
+
+    decoded()
+    held = recording.held
+    recording.parts.pop()
+    captioner.step = fail
+    with pytest.raises(MemoryError):
+        decoded()
+    del captioner.step
+    same(decoded(), decode(captioner, visual, greedy, TOKENIZER))
+    assert recording.held == held
+
+
+class OnGpu(torch.Tensor):
+    device = torch.device("cuda")
+
+
 def test_what_is_replayed_and_when(monkeypatch):
-    """From the second batch of a shape on, as long as the weights stay where they are; the last few shapes."""
+    """From the second batch of a shape on, as long as the weights stay where they are and not too much is held."""
     captioner, (visual, *_) = captioner_of("clipcap")
     monkeypatch.setattr(replay, "cuda_graph", lambda: "graphs")
-    monkeypatch.setattr(replay, "Recording", lambda *of: SimpleNamespace(record=None))
-
-    class OnGpu(torch.Tensor):
-        device = torch.device("cuda")
+    monkeypatch.setattr(replay, "Recording", lambda *of: SimpleNamespace(record=[*of, None][3], held=0))
 
     def asked(rows=4, decoding=DECODINGS["greedy"]):
-        return replay.replayed(captioner, visual[:rows].as_subclass(OnGpu), decoding).recording
+        return replay.replayed(captioner, visual[:rows].as_subclass(OnGpu), decoding)
 
     assert replay.replayed(captioner, visual, DECODINGS["greedy"]) is captioner  # on a processor
-    first = asked()
-    assert first.record is None
-    assert asked() is first
+    assert asked() is captioner
+    first = asked().recording
     assert first.record == "graphs"
-    assert asked(decoding=DECODINGS["beam"]).record is None
-    assert asked(rows=3).record is None
+    assert asked().recording is first
+    assert asked(decoding=DECODINGS["sample"]).recording is first
+    assert asked(decoding=DECODINGS["beam"]) is captioner
+    assert asked(rows=3) is captioner
     captioner.train()
-    assert asked().record is None
+    assert asked().recording.record is None  # the same rows, so the same units are dropped
     captioner.eval()
-    assert asked() is first
-    for rows in (1, 2, 3):
-        asked(rows)
-        assert asked() is first  # used again, so not the oldest
-    assert len(replay._recordings[captioner]) == replay.MOST_RECORDINGS
+    assert asked().recording is first
+    second = asked(rows=3).recording
+    assert second.record == "graphs"
+    first.held = second.held = replay.MOST_HELD // 2 + 1
+    assert asked(rows=3).recording is second
+    assert asked().recording is not first  # used longest ago
+    second.held = replay.MOST_HELD + 1
+    assert asked(rows=3) is captioner
+    assert asked(rows=3) is captioner
     captioner.gpt.lm_head.weight.data = captioner.gpt.lm_head.weight.data.clone()
-    assert asked() is not first
+    assert asked() is captioner
     captioner.replayable = False
-    assert replay.replayed(captioner, visual.as_subclass(OnGpu), DECODINGS["greedy"]) is captioner
+    asked()
+    assert asked() is captioner

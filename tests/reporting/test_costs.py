@@ -41,12 +41,11 @@ def results(tmp_path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{HEADER}\n{line}\n")
     (folder / "benchmarks" / "train_encoder" / "killed.tsv").write_text("")
-    row = {"rule": ["train_encoder"], "job": ["a"], "seconds": [250.0], "gpu_seconds": [500.0]}
-    row |= {"cpu_seconds": [244.1]}
+    row = {"rule": ["train_encoder"], "job": ["a"], "seconds": [250.0], "cpu_seconds": [244.1]}
     write_table(
         folder / "cost" / "train_encoder" / "a.parquet",
         COST,
-        {**row, "gpu_memory_mb": [4096.0], "device": ["NVIDIA H100"]},
+        {**row, "gpu_seconds": [500.0], "gpu_memory_mb": [4096.0], "device": ["NVIDIA H100"]},
     )
     return folder
 

@@ -91,7 +91,7 @@ rule embed_images:
     params:
         **lab.software("embed_images", "torch", "pillow", loads=lab.embedding.used),
         patches=lab.embedding.is_patches,
-        split=lab.embedding.split,
+        split=lab.embedded_split,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:

@@ -73,6 +73,7 @@ class Blip(Captioner[State]):
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     output_layer = "text_decoder.cls.predictions.decoder"
+    replayable = True
     prompt: Tensor
 
     def __init__(

@@ -196,6 +196,7 @@ class Camel(Captioner[State]):
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     output_layer = "decoder.fc"
+    replayable = True
 
     def __init__(
         self,

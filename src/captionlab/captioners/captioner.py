@@ -49,8 +49,9 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     """whether a reference that is cut still ends"""
     differentiable_steps: ClassVar[bool] = False
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
-    replayable: ClassVar[bool] = True
-    """whether `start` and `step` look at no number of a tensor and always do the same for tensors of the same shapes"""
+    replayable: ClassVar[bool] = False
+    """whether `start` and `step` look at no number of a tensor and always do the same for tensors of the same shapes,
+    so that a GPU may replay them (captionlab.generation.replay)"""
     longest: int
     """the most tokens of a reference that are learnt, the end token included: each family's constructor sets it"""
     adapters: Adapters | None = None

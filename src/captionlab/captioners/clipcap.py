@@ -48,6 +48,7 @@ class ClipCap(Captioner[Cache]):
     """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
 
     output_layer = "gpt.lm_head"
+    replayable = True
 
     def __init__(
         self,

@@ -63,6 +63,7 @@ class NewFC(Captioner[State]):
 
     differentiable_steps = cut_keeps_end = True
     output_layer = "logit"
+    replayable = True
 
     def __init__(
         self, visual_size: int, width: int, input_width: int, vocabulary: int, dropout: float = 0.5, max_words: int = 16

@@ -111,7 +111,6 @@ class HubCaptioner(Captioner[list[Group]]):
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     exported_part: ClassVar = "model"
-    replayable: ClassVar = False  # the keys and values of transformers grow with each step
 
     def __init__(
         self,

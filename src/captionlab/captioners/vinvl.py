@@ -134,6 +134,7 @@ class Vinvl(Captioner[State]):
 
     cut_keeps_end = True
     output_layer = "cls.predictions.decoder"
+    replayable = True
 
     def __init__(
         self,

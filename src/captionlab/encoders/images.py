@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from PIL import Image
 from torch import Tensor
@@ -86,21 +85,27 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared])
         ) from error
 
 
-def _shard(images: str | os.PathLike[str], columns: Sequence[str], shard: str, split: str | None) -> Iterator[pa.Table]:
-    """The rows of a shard of a table of images, or of those of a split, in pieces of at most a group of rows."""
+def _rows_of_shard(
+    images: str | os.PathLike[str], shard: str, split: str | None
+) -> tuple[int, Callable[[Sequence[str]], Iterator[pa.Table]]]:
+    """How many rows a shard of a table of images has, or of those of a split, and what reads some columns of them.
+
+    Groups of rows that the shard has nothing of are not read: bytes of images may be in them.
+    """
     if split is None:
+        part = shard_rows(shard, Groups([images], IMAGES, ["image_id"]).rows)
+        return part.stop - part.start, lambda columns: Groups([images], IMAGES, columns).parts(part)
+    splits = Groups([images], IMAGES, ["split"])
+    rows = [np.flatnonzero(splits[group]["split"].to_numpy() == split) for group in range(len(splits))]
+    part = shard_rows(shard, sum(map(len, rows)))
+    before = np.cumsum([0, *map(len, rows)])
+    chosen = [found[max(part.start - n, 0) : max(part.stop - n, 0)] for found, n in zip(rows, before, strict=False)]
+
+    def read(columns: Sequence[str]) -> Iterator[pa.Table]:
         groups = Groups([images], IMAGES, columns)
-        yield from groups.parts(shard_rows(shard, groups.rows))
-        return
-    splits = Groups([images], IMAGES, ["split"]).parts()
-    part = shard_rows(shard, sum(table["split"].to_pylist().count(split) for table in splits))
-    first = 0
-    for table in Groups([images], IMAGES, [*columns, "split"]).parts():
-        chosen = table.filter(pc.equal(table["split"], split)).select(columns)
-        low, high = max(part.start - first, 0), min(part.stop - first, chosen.num_rows)
-        if low < high:
-            yield chosen.slice(low, high - low)
-        first += chosen.num_rows
+        return (groups[number].take(found) for number, found in enumerate(chosen) if len(found))
+
+    return part.stop - part.start, read
 
 
 def embed_images(
@@ -118,16 +123,15 @@ def embed_images(
 
     With `split` the shard is one of the images of that split, and no others are opened.
     """
-    names = _shard(images, ["image_id"], shard, split)
-    count = sum(table.num_rows for table in _shard(images, ["image_id"], shard, split))
+    count, read = _rows_of_shard(images, shard, split)
     # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
     # by patch features, which are large.
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
-    rows = _shard(images, ["image_id", *PLACE], shard, split)
+    rows = read(["image_id", *PLACE])
     pixels = progress(decode(rows, encoder.preprocess, threads, 2 * batch), "images", count)
-    ids = (image for table in names for image in table["image_id"].to_pylist())
+    ids = (image for table in read(["image_id"]) for image in table["image_id"].to_pylist())
     with TableWriter(output, kind, metadata) as writer:
         # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
         while group := list(islice(ids, kind.group_rows)):

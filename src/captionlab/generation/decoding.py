@@ -64,7 +64,7 @@ def decode(
     vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
-    """The same without gradient, for any captioner."""
+    """The same without gradient, for any captioner; on a GPU its steps are replayed (captionlab.generation.replay)."""
     return decode_with_gradient(replayed(captioner, visual, decoding), visual, decoding, vocabulary, generator)
 
 

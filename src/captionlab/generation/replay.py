@@ -19,10 +19,12 @@ from captionlab.captioners.captioner import Captioner
 from captionlab.generation.contract import Decoding
 from captionlab.regions.tagged_regions import TaggedRegions
 
-Record = Callable[[Callable[[], Any]], tuple[Callable[[], None], Any]]
-"""Records work without doing it; gives what does it, and the work's result, which is then written anew each time."""
+Record = Callable[[Callable[[], Any]], tuple[Callable[[], None], Any, int]]
+"""Records work without doing it; gives what does it, what the work made, which is then written anew each time, and how
+many bytes that holds."""
 
-MOST_RECORDINGS = 4  # of a captioner: training and validation have a shape each, and both a last batch
+MOST_HELD = 2**31
+"""bytes that the recordings of a captioner hold together; what is larger keeps a GPU busy without being recorded"""
 
 
 class Replayed:
@@ -32,45 +34,48 @@ class Replayed:
         self.captioner, self.recording = captioner, recording
         self.prompt_length = captioner.prompt_length
 
-    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, "Rows"]:
-        """As `Captioner.start`."""
+    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, "Asked"]:
+        """As `Captioner.start`: logits (B, vocabulary), and a state."""
         recording = self.recording
         recording.visual.copy_(visual)
         logits = recording.play(0, lambda state: self.captioner.start(recording.visual, max_tokens))
-        return logits, Rows(0, None, recording.copies == 1)
+        return logits, Asked(0, None, recording.copies == 1)
 
-    def step(self, tokens: Tensor, state: "Rows") -> tuple[Tensor, "Rows"]:
-        """As `Captioner.step`."""
+    def step(self, tokens: Tensor, state: "Asked") -> tuple[Tensor, "Asked"]:
+        """As `Captioner.step`: logits (N, vocabulary) after `tokens` (N,), and the next state."""
         recording, number = self.recording, state.steps + 1
         recording.tokens[slice(None) if state.at is None else state.at] = tokens
-        logits = recording.play(number, lambda before: self._step(before, reordered=number == 1 or recording.moving))
-        return logits if state.at is None else logits[state.at], Rows(number, state.at, True)
+        logits = recording.play(number, lambda before: self._step(number, before))
+        return logits if state.at is None else logits[state.at], Asked(number, state.at, True)
 
-    def _step(self, state: Any, reordered: bool) -> tuple[Tensor, Any]:
-        if reordered and self.recording.copies > 1:
-            state = self.captioner.reorder(state, self.recording.parents)
-        return self.captioner.step(self.recording.tokens, state)
+    def _step(self, number: int, state: Any) -> tuple[Tensor, Any]:
+        recording = self.recording
+        # Rows of the start are copied once. After that samples stay where they are, and beams change at every step.
+        if recording.moving or (number == 1 and recording.copies > 1):
+            state = self.captioner.reorder(state, recording.parents)
+        return self.captioner.step(recording.tokens, state)
 
-    def reorder(self, state: "Rows", index: Tensor) -> "Rows":
+    def reorder(self, state: "Asked", index: Tensor) -> "Asked":
         """As `Captioner.reorder`; a row of an image takes the place of another of that image, or stays where it is."""
         recording = self.recording
         if state.at is not None:
             index = state.at[index]
         if state.copied and not recording.moving:
-            return Rows(state.steps, index, True)
-        before = recording.copies if state.copied else 1  # rows of an image
+            return Asked(state.steps, index, True)
+        # An image has the places copies * n to copies * (n + 1) from the first step on, and one after the start.
+        before, after = recording.copies if state.copied else 1, recording.copies
         rows = torch.arange(len(recording.tokens), device=index.device)
         if len(index) == len(rows):
             recording.parents.copy_(index)
-            return Rows(state.steps, None, True)
-        at = index // before * recording.copies + rows[: len(index)] % recording.copies
-        recording.parents.copy_(rows // recording.copies * before)
+            return Asked(state.steps, None, True)
+        at = index // before * after + rows[: len(index)] % after
+        recording.parents.copy_(rows // after * before)  # of images that nobody asks for: any row of theirs
         recording.parents[at] = index
-        return Rows(state.steps, at, True)
+        return Asked(state.steps, at, True)
 
 
 @dataclass(frozen=True)
-class Rows:
+class Asked:
     """Which of the recorded rows decoding still asks for."""
 
     steps: int
@@ -92,7 +97,7 @@ class Recording:
     moving: bool
     """whether rows take each other's places at every step: those of beams do"""
     record: Record | None = None
-    """None for the first batch of a shape: it is computed in the same way, and nothing is recorded for it alone"""
+    """None computes the same rows and records nothing"""
     parents: Tensor = field(init=False)
     """(R,) the row that each goes on from, where rows are copied or move"""
     tokens: Tensor = field(init=False)
@@ -103,6 +108,8 @@ class Recording:
     """the captioner's, after all of them"""
     logits: dict[int, Tensor] = field(default_factory=dict)
     """by their number of rows: the start and all steps write to the same"""
+    held: int = 0
+    """bytes that all of it holds"""
 
     def __post_init__(self) -> None:
         rows = len(self.visual) * self.copies
@@ -114,11 +121,20 @@ class Recording:
             logits, self.state = work(self.state)
             return logits
         if number == len(self.parts):
-            replay, (logits, self.state) = self.record(lambda: self._shared(*work(self.state)))
-            self.parts.append((replay, logits))
+            self._record(self.record, work)
         replay, logits = self.parts[number]
         replay()
         return logits
+
+    def _record(self, record: Record, work: Callable[[Any], tuple[Tensor, Any]]) -> None:
+        try:
+            replay, (logits, self.state), held = record(lambda: self._shared(*work(self.state)))
+        except BaseException:
+            # The state is between two steps: all is to be recorded again.
+            self.parts, self.state, self.logits, self.held = [], None, {}, 0
+            raise
+        self.parts.append((replay, logits))
+        self.held += held
 
     def _shared(self, logits: Tensor, state: Any) -> tuple[Tensor, Any]:
         """The same, where the logits of other parts are: those of a vocabulary are the largest result."""
@@ -126,42 +142,70 @@ class Recording:
         return shared if shared is logits else shared.copy_(logits), state
 
 
-_recordings: WeakKeyDictionary[Captioner[Any], dict[Hashable, Recording]] = WeakKeyDictionary()
+@dataclass
+class Recordings:
+    """Those of a captioner, by what they depend on."""
+
+    seen: set[Hashable] = field(default_factory=set)
+    """of which there was a batch: a single one is not worth a recording"""
+    kept: dict[Hashable, Recording] = field(default_factory=dict)
+    """the one that was used last is the last"""
+    too_large: set[Hashable] = field(default_factory=set)
+
+    def find(self, key: Hashable, make: Callable[[], Recording]) -> Recording | None:
+        """The recording for a key, from the second time on that it is asked for; None where there shall be none."""
+        self._let_go()
+        if key in self.too_large or key not in self.seen:
+            self.seen.add(key)
+            return None
+        recording = self.kept.pop(key) if key in self.kept else make()
+        self.kept[key] = recording
+        return recording
+
+    def _let_go(self) -> None:
+        """Drop what holds too much, and then what was used longest ago while all together does."""
+        large = [key for key, recording in self.kept.items() if recording.held > MOST_HELD]
+        self.too_large.update(large)
+        for key in large:
+            del self.kept[key]
+        while sum(recording.held for recording in self.kept.values()) > MOST_HELD:
+            del self.kept[next(iter(self.kept))]
+
+
+_recordings: WeakKeyDictionary[Captioner[Any], Recordings] = WeakKeyDictionary()
 
 
 def replayed(captioner: Captioner[Any], visual: Any, decoding: Decoding) -> Any:
     """The captioner, or on a GPU what replays it.
 
-    What was recorded is not used where weights lie elsewhere since then, for it reads them where they were.
+    What was recorded is not used where weights lie elsewhere since then, for it reads them where they were. A training
+    drops units of the same rows, replayed or not, so that it goes on from a checkpoint as it would have.
     """
     if not isinstance(visual, Tensor | TaggedRegions) or visual.device.type != "cuda":
         return captioner
     if not captioner.replayable or captioner.adapters is not None:
         return captioner
-    made = _recordings.setdefault(captioner, {})
-    copies = decoding.beams if decoding.kind == "beam" else decoding.samples
+    moving = decoding.kind == "beam"
+    copies = decoding.beams if moving else decoding.samples
     key = (
-        visual.shape, visual.dtype, decoding.max_tokens, decoding.kind, copies, captioner.training,
+        visual.shape, visual.dtype, decoding.max_tokens, moving, copies, captioner.training,
         torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"), torch.get_float32_matmul_precision(),
-        *(weights.data_ptr() for weights in captioner.parameters()),
+        *(tensor.data_ptr() for tensor in (*captioner.parameters(), *captioner.buffers())),
     )  # fmt: skip
-    recording = made.pop(key, None)
-    if recording is None:
-        recording = Recording(visual.clone(), copies, decoding.kind == "beam")
-    elif recording.record is None:
-        recording.record = cuda_graph()
-    made[key] = recording  # as the last, for it was used last
-    for old in list(made)[:-MOST_RECORDINGS]:
-        del made[old]
-    return Replayed(captioner, recording)
+    recording = _recordings.setdefault(captioner, Recordings()).find(
+        key, lambda: Recording(visual.clone(), copies, moving, cuda_graph())
+    )
+    if recording is None and not captioner.training:
+        return captioner
+    return Replayed(captioner, recording or Recording(visual, copies, moving))
 
 
 def cuda_graph() -> Record:
     """What records CUDA graphs that share their memory, as those do that are replayed in the order of recording."""
     pool, stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
 
-    def record(work: Callable[[], Any]) -> tuple[Callable[[], None], Any]:
-        graph = torch.cuda.CUDAGraph()
+    def record(work: Callable[[], Any]) -> tuple[Callable[[], None], Any, int]:
+        graph, before = torch.cuda.CUDAGraph(), torch.cuda.memory_allocated()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream), _same_precision():
             # Not torch.cuda.graph, which collects garbage and returns memory to the device each time.
@@ -171,7 +215,7 @@ def cuda_graph() -> Record:
             finally:
                 graph.capture_end()
         torch.cuda.current_stream().wait_stream(stream)
-        return graph.replay, made
+        return graph.replay, made, torch.cuda.memory_allocated() - before
 
     return record
 

@@ -84,8 +84,8 @@ def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
 def _said_by(path: Path) -> dict[str, Any]:
     """What a script said of itself; nothing of columns that it left empty, or that its version did not have."""
     with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        said = file.read().to_pylist()[0]
-    return {column: said[column] for column in SAID if said.get(column) is not None}
+        said = file.read([column for column in SAID if column in file.schema_arrow.names]).to_pylist()[0]
+    return {column: value for column, value in said.items() if value is not None}
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:

@@ -5,16 +5,12 @@ with the wildcards.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from captionlab import paths
 from captionlab.shards import shard_names
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
-
-# Sections of the config that read embeddings of no other images than those of an evaluation's split, or none at all.
-EVALUATING = frozenset({"corpora", "data", "encoders", "evaluations", "language", "name", "papers"})
 
 
 class Embedding:
@@ -30,18 +26,6 @@ class Embedding:
     def is_patches(self, wildcards: Wildcards) -> bool:
         """Whether an encoder gives a vector for each place of an image."""
         return "patches_of" in self.encoders[wildcards.encoder]
-
-    def split(self, wildcards: Wildcards) -> str | None:
-        """The split whose images are embedded; None, where something is trained or studied by the embeddings: all."""
-        if self._beyond_evaluations >= {wildcards.encoder, wildcards.corpus}:
-            return None
-        return self.basis.evaluation_split(wildcards.corpus)
-
-    @cached_property
-    def _beyond_evaluations(self) -> frozenset[str]:
-        """Every text that stands in another section than those: names of encoders and of corpora are among them."""
-        sections = (section for name, section in self.basis.config.items() if name not in EVALUATING)
-        return frozenset(text for section in sections for text in _texts(section))
 
     def loaded(self, encoders: Iterable[str]) -> Loaded:
         """What a script loads that uses these encoders, or those whose patch features they have; not how to import."""
@@ -97,12 +81,3 @@ class Embedding:
     def searched(self, wildcards: Wildcards) -> list[str]:
         """Feature tables in which neighbours of images are looked for."""
         return self.features(wildcards.encoder, wildcards.corpus)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a part of a config, but for keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from itertools import chain
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from snakemake.io import ancient
@@ -203,6 +204,28 @@ class Experiments(Basis):
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
         return self.regions.captioner_tables(wildcards.captioner, self.captioners[wildcards.captioner]["corpus"])
+
+    def embedded_split(self, wildcards: Wildcards) -> str | None:
+        """The split whose images an encoder embeds, that which evaluations use; None for all of a corpus."""
+        wholly = (wildcards.encoder, wildcards.corpus) in self._wholly_embedded
+        return None if wholly else self.evaluation_split(wildcards.corpus)
+
+    @cached_property
+    def _wholly_embedded(self) -> set[tuple[str, str]]:
+        """Encoders and corpora of whose embeddings something learns, or by which scenes are analysed."""
+        of_captioners = [self.training_features, self.reward_models.tables("features")]
+        learning = [SimpleNamespace(captioner=n) for n, block in self.captioners.items() if "objective" in block]
+        read = [path for tables in of_captioners for one in learning for path in tables(one)]
+        of_scorers = [self.scoring.training_regions, self.scoring.training_neighbours]
+        read += [
+            path
+            for tables in of_scorers
+            for scorer in self.scoring.trained()
+            for path in tables(SimpleNamespace(scorer=scorer))
+        ]
+        read += self.scene_analysis.shared_features()
+        of_images = (Path(path) for path in read if paths.stage_of(path) == "features")
+        return {(path.parts[-3], path.parts[-2]) for path in of_images}
 
     def image_side(self, wildcards: Wildcards) -> list[str]:
         """The weights of the encoder whose patches a captioner reads."""
