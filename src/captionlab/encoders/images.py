@@ -98,8 +98,8 @@ def _rows_of_shard(
     splits = Groups([images], IMAGES, ["split"])
     rows = [np.flatnonzero(splits[group]["split"].to_numpy() == split) for group in range(len(splits))]
     part = shard_rows(shard, sum(map(len, rows)))
-    before = np.cumsum([0, *map(len, rows)])
-    chosen = [found[max(part.start - n, 0) : max(part.stop - n, 0)] for found, n in zip(rows, before, strict=False)]
+    before = np.cumsum([0, *map(len, rows)])[:-1]
+    chosen = [found[max(part.start - n, 0) : max(part.stop - n, 0)] for found, n in zip(rows, before, strict=True)]
 
     def read(columns: Sequence[str]) -> Iterator[pa.Table]:
         groups = Groups([images], IMAGES, columns)

@@ -150,12 +150,13 @@ class Recordings:
     """of which there was a batch: a single one is not worth a recording"""
     kept: dict[Hashable, Recording] = field(default_factory=dict)
     """the one that was used last is the last"""
-    too_large: set[Hashable] = field(default_factory=set)
+    refused: set[Hashable] = field(default_factory=set)
+    """what was dropped: recorded again in turn with others, it would take longer than without"""
 
     def find(self, key: Hashable, make: Callable[[], Recording]) -> Recording | None:
         """The recording for a key, from the second time on that it is asked for; None where there shall be none."""
         self._let_go()
-        if key in self.too_large or key not in self.seen:
+        if key in self.refused or key not in self.seen:
             self.seen.add(key)
             return None
         recording = self.kept.pop(key) if key in self.kept else make()
@@ -165,11 +166,13 @@ class Recordings:
     def _let_go(self) -> None:
         """Drop what holds too much, and then what was used longest ago while all together does."""
         large = [key for key, recording in self.kept.items() if recording.held > MOST_HELD]
-        self.too_large.update(large)
         for key in large:
             del self.kept[key]
+        self.refused.update(large)
         while sum(recording.held for recording in self.kept.values()) > MOST_HELD:
-            del self.kept[next(iter(self.kept))]
+            oldest = next(iter(self.kept))
+            del self.kept[oldest]
+            self.refused.add(oldest)
 
 
 _recordings: WeakKeyDictionary[Captioner[Any], Recordings] = WeakKeyDictionary()
