@@ -4,10 +4,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from answers import Answers
+from records import open_records, opened, record_skipped, skipped
 
 # Columns that an interval in the columns ci_low and ci_high may be of.
 VALUES = ("value", "difference")
@@ -21,11 +23,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure() -> None:
+    open_records()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List why tests were skipped, in this session and in those of the same `./lab test` before it."""
+    record_skipped(terminalreporter.stats.get("skipped", []))
+    if reasons := skipped():
+        terminalreporter.section(f"{sum(count for _, count in reasons)} tests skipped, by reason")
+        for reason, count in reasons:
+            terminalreporter.write_line(f"{count:5d}  {reason}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give runs of the workflow more time than other tests: the limit ends what hangs, it does not measure."""
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+@pytest.fixture(autouse=True)
+def closed_checkout(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that opens files below the checkout's results/, runs/ or data/, also in a process that it starts."""
+    yield
+    if paths := opened(request.node.nodeid):
+        pytest.fail(f"the test depends on what was run in this checkout before; it opened {', '.join(paths[:5])}")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from records import python_path
 
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
 from captionlab.probes.schemas import SCORES
@@ -27,7 +28,7 @@ def results(shared_data, tmp_path_factory) -> Path:
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", str(ROOT / "config" / "coco_scenes.yaml"), "--directory", str(folder)]
     command += ["--config", f"data={shared_data}"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
     return folder / "results"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from file_server import serving
+from records import python_path
 from stand_in_sources import checkout_for
 from stand_ins import SCENES, tagger_package, write_stand_ins
 
@@ -40,8 +41,7 @@ def finish(folder: Path, checkout: Path, *targets: str, endpoint: str) -> None:
     command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
     command += [*targets, "--config", f"data={folder / 'data'}", "retrieve=True"]
     packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
-    library = os.pathsep.join([str(ROOT / "src"), str(packages)])
-    environment = {**os.environ, "PYTHONPATH": library, "HF_ENDPOINT": endpoint}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src", packages), "HF_ENDPOINT": endpoint}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
 

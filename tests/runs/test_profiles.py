@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from records import python_path
 
 from captionlab.workflow.families import score_tables
 
@@ -98,7 +99,7 @@ def test_snakemake_reads_it_and_plans(profile, tmp_path):
     command += ["--directory", str(tmp_path)]
     if profile == "kubernetes":  # the bucket, which may as well be a folder
         command += ["--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "bucket")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     output = result.stdout + result.stderr
     assert result.returncode == 0, output[-3000:]

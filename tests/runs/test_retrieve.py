@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from file_server import serving
+from records import python_path
 from stand_in_sources import checkout_for
 from stand_ins import karpathy, nocaps
 
@@ -49,7 +50,7 @@ class Run:
         return str(self.folder / "config.yaml")
 
     def command(self, *command: str) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HF_ENDPOINT": self.server.address}
+        environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src"), "HF_ENDPOINT": self.server.address}
         return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment, check=False)
 
     def __call__(self, *arguments: str) -> str:

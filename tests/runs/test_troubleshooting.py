@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from records import python_path
 from small import ROOT, kill, mounted, process_of, start
 
 from captionlab import failures
@@ -90,7 +91,7 @@ def not_activated(folder: Path) -> str:
 
 def another_environment(folder: Path) -> str:
     (folder / "sitecustomize.py").write_text(ABSENT)
-    return Run(folder).fails(PYTHONPATH=f"{folder}:{ROOT / 'src'}")
+    return Run(folder).fails(PYTHONPATH=python_path(folder, ROOT / "src"))
 
 
 def no_cores(folder: Path) -> str:

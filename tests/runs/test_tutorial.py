@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from checkouts import copy_checkout
+from records import python_path
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +65,7 @@ class Reader:
     def __init__(self, folder: Path):
         self.folder, self.said = folder, dict[str, str]()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder / "src")}
+        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": python_path(folder / "src")}
 
     def shell(self, line: str) -> subprocess.CompletedProcess:
         command = ["bash", "-euo", "pipefail", "-c", line]

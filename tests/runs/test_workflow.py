@@ -16,6 +16,7 @@ import pytest
 import yaml
 from claim_links import differing, followed
 from latex_papers import NEEDS_LATEX, compiled
+from records import python_path
 
 from captionlab import paths
 from captionlab.provenance import written
@@ -45,7 +46,7 @@ class Checkout:
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(self.run)]
         command += ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(self.config), *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(self.root / "src")}
+        environment = {**os.environ, "PYTHONPATH": python_path(self.root / "src")}
         return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.root, check=False)
 
     def pending(self) -> set[tuple[str, str]]:

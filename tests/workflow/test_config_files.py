@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from records import python_path
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 from test_config import CONFIG
@@ -132,7 +133,7 @@ def planned(folder, *arguments):
         "--cores",
         "1",
     ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     return subprocess.run(
         [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import yaml
+from records import python_path
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "tests" / "runs" / "config.yaml"
@@ -28,7 +29,7 @@ use rule * from captionlab
 def planned(folder: Path, *arguments: str) -> dict[str, int]:
     """The number of jobs of each rule in a plan for a folder without results."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", "--directory", "run", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     stats = done.stdout.split("Job stats:")[1].split("\n\n")[0]
@@ -66,7 +67,7 @@ assert lab.tables() and lab.papers.figures() and lab.code("train_encoder") and l
 slow = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "spacy", "torch", "transformers")
 print([name for name in slow if name in sys.modules])
 """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from records import python_path
 from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
 from snakemake.settings.enums import Quietness
 
@@ -76,7 +77,7 @@ def test_the_line_down_to_whole_weights():
 def test_whoever_reads_a_captioner_reads_its_parent(tmp_path, monkeypatch):
     """In a plan, whatever the rule: the weights of adapters are never an input without those of all ancestors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("PYTHONPATH", python_path(ROOT / "src"))
     config = toy_config()
     lab = Experiments(config, ROOT)
     (tmp_path / "given.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")

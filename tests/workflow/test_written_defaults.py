@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from records import python_path
 from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
 from snakemake.settings.enums import Quietness
 
@@ -93,7 +94,7 @@ def parameters(config, folder, targets):
 
 def test_no_parameter_of_any_job_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("PYTHONPATH", python_path(ROOT / "src"))
     config = {**CONFIG, "data": str(tmp_path)}
     (tmp_path / "hub").mkdir()
     for name in ("web.tar", "hub/test.parquet"):  # which their readers look for as patterns

@@ -44,6 +44,7 @@ rule generate_captions:
 use rule generate_captions as generate_shard with:
     output:
         paths.captions(shard="{shard}"),
+        provenance=paths.provenance("generate_shard/{captioner}/{evaluation}/{shard}"),
     log:
         paths.log("generate_shard/{captioner}/{evaluation}/{shard}"),
     benchmark:

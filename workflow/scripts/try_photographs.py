@@ -108,13 +108,13 @@ def written_config(folder: Path, captions: Path | None, data: Path, results: Pat
             )
         models = trained(images.count("train"))
         said = f"Small models learn from the captions of {images.count('train')} of them: no good ones, on so few."
-    block = _whole(folder, corpus, models, tests)
+    block = _whole(folder, corpus, models, tests, data)
     text = yaml.safe_dump(block, sort_keys=False, allow_unicode=True, width=120)
     return f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}", said
 
 
-def _whole(folder: Path, corpus: Block, models: Block, images: int) -> Block:
-    """The whole config, which evaluates on so many images."""
+def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) -> Block:
+    """Return the whole config, which evaluates on so many images and reads published weights below `data`."""
     people = {"human": {"family": "human"}} if "captions" in corpus else {}
     retrievers = [*models["encoders"]]
     evaluation = {
@@ -130,7 +130,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int) -> Block:
     return {
         "name": _name(folder),
         "seed": 1,
-        "data": "data",
+        "data": str(data),
         "spice": "off",
         "corpora": {"photographs": corpus},
         "encoders": models["encoders"],
@@ -146,7 +146,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of photographs")
     parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
     parser.add_argument("--directory", type=Path, help="where it runs; default: runs/<name of the folder>")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="results of a run of the toy world")
+    parser.add_argument(
+        "--models", type=Path, default=ROOT, help="folder with data/ or results/ of models; default: this checkout"
+    )
     own, others = _parted(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(own)
     place = (options.directory or ROOT / "runs" / _name(options.folder)).absolute()
@@ -155,7 +157,8 @@ def main(arguments: list[str] | None = None) -> int:
         for path, there in ((options.folder, Path.is_dir), (options.captions, Path.is_file)):
             if path and not there(path):
                 raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
-        text, said = written_config(options.folder, options.captions, ROOT / "data", options.results.absolute())
+        data, results = (options.models.absolute() / name for name in ("data", "results"))
+        text, said = written_config(options.folder, options.captions, data, results)
         if config.exists() and config.read_text(encoding="utf-8") != text:
             raise TryError(
                 f"{config} is there and says something else; go on with it by the command below, or delete it\n"

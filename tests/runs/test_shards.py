@@ -1,0 +1,102 @@
+"""Evaluations in one, two and three shards through the workflow, for captioners of several kinds and two corpora."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from small import start
+
+pytestmark = pytest.mark.slow
+
+CAPTIONERS = ["base", "tuned", "critical", "vinvl", "fc", "listed", "human"]
+CORPORA = ["coco", "flickr"]
+SHARDS = (1, 2, 3)
+SEARCHES = ("greedy", "beam", "sample")
+
+
+def config() -> dict:
+    """Return the smallest config with each search in one, two and three shards, and with captioners of more families."""
+    config = yaml.safe_load(Path(__file__).with_name("config.yaml").read_text())
+    for section in ("language", "papers", "study", "validity", "evaluations"):
+        del config[section]
+    config["corpora"]["coco"]["shards"] = 2
+    config["corpora"]["flickr"]["images"] = {"test": 2}  # fewer than shards
+    config["tags"] = {"objects": {"source": "objects"}}
+    trained = {"corpus": "coco", "optimizer": {"kind": "adam", "lr": 1e-3, "batch": 8, "steps": 3}}
+    sizes = {"width": 16, "layers": 1, "heads": 2, "feed_forward": 16, "vocabulary": 300}
+    config["captioners"] |= {
+        "vinvl": {
+            "family": "vinvl",
+            "regions": "boxes",
+            "tags": "objects",
+            "architecture": {**sizes, "positions": 40, "tag_position": 20},
+            "objective": {"kind": "mlm"},
+            **trained,
+        },
+        "fc": {
+            "family": "newfc",
+            "encoder": "clip-a",
+            "architecture": {"width": 8, "input_width": 8, "min_count": 1},
+            "objective": {"kind": "cross-entropy"},
+            **trained,
+        },
+        "listed": {"family": "file", "captions": {}},
+    }
+    config["decodings"]["sample"]["samples"] = 2
+    config["evaluations"] = {
+        f"{search}-{count}": {"captioners": CAPTIONERS, "corpora": CORPORA, "decoding": search, "shards": count}
+        for search in SEARCHES
+        for count in SHARDS
+    }
+    return config
+
+
+@pytest.fixture(scope="module")
+def captions(tmp_path_factory) -> dict[tuple[str, str, int], list[dict]]:
+    """The rows of captions by captioner, search and number of shards."""
+    folder = tmp_path_factory.mktemp("shards")
+    whole = config()
+    images = {"coco": 24, "flickr": 2}
+    for corpus in CORPORA:
+        path = folder / f"{corpus}.csv"
+        path.write_text("image_id,caption\n")
+        whole["captioners"]["listed"]["captions"][corpus] = str(path)
+    run, output = folder / "run", folder / "output"
+    made = start(run, whole, "--cores", "2", *[f"results/corpora/{c}/images.parquet" for c in CORPORA], output=output)
+    assert made.wait(600) == 0, output.read_text()[-6000:]
+    for corpus, path in whole["captioners"]["listed"]["captions"].items():
+        rows = pq.read_table(
+            run / f"results/corpora/{corpus}/images.parquet", columns=["image_id", "split"]
+        ).to_pylist()
+        ids = [row["image_id"] for row in rows if row["split"] == "test"]
+        assert len(ids) == images[corpus]
+        Path(path).write_text("image_id,caption\n" + "".join(f"{name},a caption of {name}\n" for name in ids))
+    files = {
+        (captioner, search, count): f"results/captions/{captioner}/{search}-{count}.parquet"
+        for captioner in CAPTIONERS
+        for search in SEARCHES
+        for count in SHARDS
+    }
+    process = start(run, whole, "--cores", "2", *files.values(), output=output)
+    assert process.wait(900) == 0, output.read_text()[-6000:]
+    return {key: pq.read_table(run / path).to_pylist() for key, path in files.items()}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("captioner", CAPTIONERS)
+def test_shards_have_the_captions_of_one_job_in_its_order(captions, captioner, search):
+    columns = ("corpus", "image_id", "caption_index", *(["caption"] if search != "sample" else []))
+    whole, *others = ([[row[c] for c in columns] for row in captions[captioner, search, n]] for n in SHARDS)
+    assert len(whole) in (26, 2 * 26)
+    assert others == [whole, whole]
+
+
+def test_samples_differ_between_numbers_of_shards(captions):
+    one, two, three = ([row["caption"] for row in captions["base", "sample", count]] for count in SHARDS)
+    assert one != two != three
+
+
+def test_log_probabilities_agree(captions):
+    one, two, three = ([row["log_prob"] for row in captions["critical", "greedy", count]] for count in SHARDS)
+    assert one == pytest.approx(two, abs=1e-4) == pytest.approx(three, abs=1e-4)
