@@ -195,8 +195,10 @@ class Clip(DualEncoder):
             if self._is_resnet:
                 states = tower.layer4(tower.layer3(tower.layer2(tower.layer1(tower.stem(images)))))
                 return states.flatten(2).transpose(1, 2).float()
-            # All states of a ViT; the first is that of the class token.
-            return tower.ln_post(tower.transformer(tower._embeds(images)))[:, 1:].float()
+            states = tower.forward_intermediates(
+                images, indices=1, normalize_intermediates=True, intermediates_only=True, output_fmt="NLC"
+            )
+            return states["image_intermediates"][0].float()
 
     @property
     def _is_resnet(self) -> bool:
