@@ -10,7 +10,6 @@ from training_stand_in import END, TinyCaptioner, data
 
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_table
-from captionlab.training.loop import trainer
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.optimizers import build_optimizer, learning_rate
 from captionlab.training.loop.trainer import Validation, train
@@ -46,13 +45,6 @@ def run(model, batches, folder, validation=None, **optimizer):
 def differences(first, second):
     pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
     return max(float((a - b).abs().max()) for a, b in pairs)
-
-
-def test_trainings_on_a_processor_ask_for_onednn(batches, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(trainer, "use_onednn", lambda: asked.append("once"))
-    run(TinyCaptioner(), batches, tmp_path)
-    assert asked == ["once"]
 
 
 def test_adam_by_hand(batches, tmp_path):

@@ -699,6 +699,13 @@ def test_intervals_of_checkpoints(section):
     checked(edited("checkpoints", section), SCHEMA)
 
 
+def test_a_tracker_that_is_not_installed_is_a_sentence(monkeypatch):
+    config = edited("tracking", "tensorboard")
+    checked(config, SCHEMA)
+    monkeypatch.setattr("captionlab.workflow.references.find_spec", lambda name: None)
+    assert "tracking is tensorboard, which is not installed: pip install tensorboard" in mistakes(config)
+
+
 def test_nobody_is_told_of_one_candidate_and_nothing_is_said_twice():
     text = mistakes(edited("captioners.child.optimizer.batch", 1))
     assert "candidates: 1" not in text
@@ -924,11 +931,3 @@ def test_every_table_of_the_toy_world_at_once():
     ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
     used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
     assert used == {*config["evaluations"]}
-
-
-def test_a_run_says_what_spice_will_take_and_how_to_go_without():
-    parsing = Experiments.spice_note({"parse_references", "score_spice", "render_toyworld"})
-    assert parsing == "SPICE is on: references are parsed, which may take minutes; --config spice=off runs without it."
-    both = Experiments.spice_note({"fetch_spice_models", "parse_references"})
-    assert "369 MB of parser models are fetched; references are parsed" in both
-    assert Experiments.spice_note({"score_spice", "render_toyworld"}) == ""

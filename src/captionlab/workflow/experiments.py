@@ -6,7 +6,7 @@ the wildcards.
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import chain
 from math import inf
@@ -135,14 +135,6 @@ class Experiments(Basis):
         place = next(place for place in (Path(paths.RESULTS), Path.cwd()) if place.exists())
         if not os.access(place, os.W_OK):
             raise ConfigError(locked(place.absolute()))
-
-    @staticmethod
-    def spice_note(planned: Collection[str]) -> str:
-        """What a run is told that is going to fetch or to parse for SPICE, by the rules of its jobs; else nothing."""
-        fetched = "unless an earlier run left them on this machine, 369 MB of parser models are fetched; "
-        parts = {"fetch_spice_models": fetched, "parse_references": "references are parsed, which may take minutes; "}
-        found = [part for rule, part in parts.items() if rule in planned]
-        return f"SPICE is on: {''.join(found)}--config spice=off runs without it." if found else ""
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""

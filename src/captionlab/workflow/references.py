@@ -5,10 +5,10 @@ The config fits its schema, so that every name leads somewhere, and has all defa
 
 import shlex
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import product
 
 from captionlab.roles import ROLES
-from captionlab.tracking.packages import missing
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, has_captions, model_kind, root_of
 from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.workflow.schema import hint
@@ -38,8 +38,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, block in config["judgements"].items():
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
     yield from _command_mistakes(config["metrics"])
-    if absent := missing(config["tracking"]):
-        yield absent
+    if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
+        yield "tracking is tensorboard, which is not installed: pip install tensorboard"
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if learnt := config.get("language", {}).get("model", {}).get("corpus"):

@@ -21,15 +21,15 @@ import numpy as np
 import torch
 
 from captionlab.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
-from captionlab.networks.products import use_onednn
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
-from captionlab.tracking.tracker import NOBODY, Tracker, Update
+from captionlab.tracking.tracker import NOBODY, Tracker
+from captionlab.tracking.updates import Update
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable, ends_early
 from captionlab.training.loop.examples import Examples
-from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
+from captionlab.training.loop.optimizers import build_optimizer, learning_rate, set_learning_rate, trainable
 
 logger = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ def train(
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch, (scheduled, steps) = len(batches), _updates(optimizer, len(batches))
-    stepper = build_optimizer(model.parameters(), optimizer)
+    parameters, stepper = trainable(model.parameters()), build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
     saved: dict[str, Any] = {"model": Changing(model), "optimizer": stepper, "objective": objective, "log": log}
     if validation:
@@ -180,9 +180,11 @@ def train(
     with _stop_requests() as stop, tracker.following(_history(log, validation)):
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, scheduled, per_epoch)
-            statistics = _gradients(model, objective, stepper, batches[step], optimizer, (seed, step))
+            stepper.zero_grad()
+            statistics = _gradients(model, objective, parameters, batches[step], optimizer, (seed, step))
             done = step + 1
-            stepper.step(lr)
+            set_learning_rate(stepper, lr)
+            stepper.step()
             statistics |= {**(validation.after(model, done) if validation else {}), "learning_rate": lr}
             log.add(done, step // per_epoch, statistics)
             tracker.add(_update(done, statistics, validation))
@@ -236,19 +238,20 @@ def _stop(number: int, done: int, steps: int) -> None:
 
 def _set_up_arithmetic(device: str, tf32: bool) -> None:
     if device == "cpu":
-        use_onednn()
-        # torch.use_deterministic_algorithms says the same and imports torch's compiler (2.6 s).
-        torch.set_deterministic_debug_mode("error")
-        # It would write NaN into all new memory before anything else is: 8 % of training an encoder.
-        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a module made a class
+        torch.use_deterministic_algorithms(True)
     else:
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
 
 
 def _gradients(
-    model: Any, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], place: tuple[int, int]
+    model: Any,
+    objective: Objective,
+    parameters: Sequence[torch.nn.Parameter],
+    batch: Any,
+    config: dict[str, Any],
+    place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch, whose seed and step are `place`; returns its statistics.
+    """Give parameters without gradients their clipped ones for a batch of this seed and step; returns its statistics.
 
     What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
     """
@@ -259,7 +262,6 @@ def _gradients(
     if min(weights) == 0:
         raise ValueError(f"a batch cannot be cut into {count} parts; set optimizer.batch to {count} or more")
     half = config.get("precision", "float32") == "bfloat16"
-    stepper.zero_grad()
     sums: dict[str, torch.Tensor] = {}
     for number in share(range(count)):
         fraction = weights[number] / sum(weights)
@@ -268,20 +270,21 @@ def _gradients(
         random.seed(int(low))
         np.random.seed(low)  # noqa: NPY002
         torch.manual_seed(int(high) << 32 | int(low))
-        with torch.autocast(stepper.parameters[0].device.type, torch.bfloat16, enabled=half):
+        with torch.autocast(parameters[0].device.type, torch.bfloat16, enabled=half):
             loss, statistics = objective.loss(model, parts[number])
         (loss * fraction).backward()
         for name, value in {"loss": loss, **statistics}.items():
             term = torch.as_tensor(value, device=loss.device).detach().double() * fraction
             sums[name] = sums[name] + term if name in sums else term
     objective.end_batch()
-    add_up([*stepper.gradients, *sums.values()])
-    norm = torch.nn.utils.get_total_norm(stepper.gradients)
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    add_up([*gradients, *sums.values()])
+    norm = torch.nn.utils.get_total_norm(gradients)
     sums["gradient_norm"] = norm.double()
     if clip_norm := config.get("clip_norm"):
-        torch.nn.utils.clip_grads_with_norm_(stepper.parameters, clip_norm, norm)
+        torch.nn.utils.clip_grads_with_norm_(parameters, clip_norm, norm)
     if clip_value := config.get("clip_value"):
-        torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
+        torch.nn.utils.clip_grad_value_(parameters, clip_value)
     # One transfer from the device for all numbers.
     statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
     if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
