@@ -16,7 +16,7 @@ SEARCHES = ("greedy", "beam", "sample")
 
 
 def config() -> dict:
-    """Return the smallest config with each search in one, two and three shards, and with captioners of more families."""
+    """Return the smallest config with each search in one to three shards, and with captioners of more families."""
     config = yaml.safe_load(Path(__file__).with_name("config.yaml").read_text())
     for section in ("language", "papers", "study", "validity", "evaluations"):
         del config[section]
@@ -30,20 +30,22 @@ def config() -> dict:
             "family": "vinvl",
             "regions": "boxes",
             "tags": "objects",
-            "architecture": {**sizes, "positions": 40, "tag_position": 20},
+            "architecture": {**sizes, "positions": 40, "tag_position": 20, "max_pieces": 10, "max_regions": 5},
             "objective": {"kind": "mlm"},
             **trained,
         },
         "fc": {
             "family": "newfc",
             "encoder": "clip-a",
-            "architecture": {"width": 8, "input_width": 8, "min_count": 1},
+            "architecture": {"width": 8, "input_width": 8, "min_count": 1, "max_words": 10},
             "objective": {"kind": "cross-entropy"},
             **trained,
         },
         "listed": {"family": "file", "captions": {}},
     }
-    config["decodings"]["sample"]["samples"] = 2
+    config["decodings"]["greedy"]["repetition_penalty"] = 1.2
+    config["decodings"]["sample"] |= {"samples": 2, "temperature": 0.9, "top_k": 100, "top_p": 0.95}
+    config["decodings"]["beam"]["length_penalty"] = 0.8
     config["evaluations"] = {
         f"{search}-{count}": {"captioners": CAPTIONERS, "corpora": CORPORA, "decoding": search, "shards": count}
         for search in SEARCHES
