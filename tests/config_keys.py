@@ -22,7 +22,10 @@ def used_keys(schema: Schema, config: Block) -> set[Key]:
 
 
 class _Walk:
-    """A walk through the parts of a schema. A part that has a name is called by it, wherever it is referred to."""
+    """A walk through the parts of a schema. A part that has a name is called by it, wherever it is referred to.
+
+    `any_x` is called `x`: it is for a model of another run whose family is not known yet.
+    """
 
     def __init__(self, schema: Schema):
         self.schema = schema
@@ -35,9 +38,11 @@ class _Walk:
             name = part["$ref"].rpartition("/")[2]
             if name not in self.seen:
                 self.seen.add(name)
-                yield from self.declared(self.schema.definitions[name], name)
+                yield from self.declared(self.schema.definitions[name], name.removeprefix("any_"))
             return
-        for case in [*part.get("cases", {}).values(), part.get("otherwise"), part.get("items"), *part.get("anyOf", [])]:
+        # A family that is not trained here has the keys of an imported one, which refuse it in a block without weights.
+        cases = [case for case in part.get("cases", {}).values() if not case.get("untrained")]
+        for case in [*cases, part.get("otherwise"), part.get("items"), *part.get("anyOf", [])]:
             yield from self.declared(case, label)
         yield from self.declared(part.get("additionalProperties"), label)
         for key, inner in part.get("properties", {}).items():
@@ -50,7 +55,7 @@ class _Walk:
             return
         if "$ref" in part:
             name = part["$ref"].rpartition("/")[2]
-            yield from self.used(value, self.schema.definitions[name], name)
+            yield from self.used(value, self.schema.definitions[name], name.removeprefix("any_"))
             return
         if "union" in part:
             yield from self.used(value, _case(value, part), label)

@@ -7,9 +7,9 @@ import pytest
 import tokenizers
 import torch
 from PIL import Image
+from published_models import write_siglip
 from safetensors.torch import save_file
-from tokenizers import models, pre_tokenizers
-from transformers import SiglipConfig, SiglipModel
+from tokenizers import models
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 from captionlab.encoders.embeddings import load_embeddings
@@ -22,8 +22,6 @@ from captionlab.scorers.clip import ClipScorer
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import write_table
 
-WORDS = ["<pad>", "</s>", "<unk>", "a", "dog", "two", "cats", "on", "the", "red", "sofa"]
-SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 CAPTIONS = ["A dog!", "two cats,  on the red sofa two cats on the red sofa", "a dog", "", "zebra"]
 # What is left after lower case and without punctuation, cut and filled up to eight tokens.
 IDS = [
@@ -38,20 +36,9 @@ IDS = [
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
     """transformers' class with random weights, and the files that are published of it."""
-    torch.manual_seed(0)
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("siglip")
-    text = {**SIZES, "vocab_size": len(WORDS), "max_position_embeddings": 8, "bos_token_id": 0, "eos_token_id": 1}
-    model = SiglipModel(
-        SiglipConfig(text_config=text, vision_config={**SIZES, "image_size": 32, "patch_size": 16})
-    ).eval()
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn(parameter.shape))
-    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, folder / "model.safetensors")
-    tokenizer = tokenizers.Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return model, folder
+    return write_siglip(folder), folder
 
 
 @pytest.fixture

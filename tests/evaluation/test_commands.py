@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conda_stand_in import write_conda
 from PIL import Image
 from running import run_script
 
@@ -309,25 +310,10 @@ def test_a_virtual_environment(world):
     assert (world / "seen").read_text() == f"{world}/venv:\n"
 
 
-CONDA = """#!/bin/bash
-echo "$@" >> {folder}/said
-if [ "$1" = env ]; then
-    [ -e {folder}/broken ] && { echo "no such package: $(cat "${@: -1}")"; exit 1; }
-    mkdir "$5"
-else
-    [ -d "$4" ] && exec "${@:5}"
-fi
-"""
-
-
 @pytest.fixture
 def conda(world, monkeypatch):
-    """A stand-in that makes an environment as a folder, and runs in it what follows."""
-    program = world / "bin" / "conda"
-    program.parent.mkdir()
-    program.write_text(CONDA.replace("{folder}", str(world)))
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    """The folder in which a stand-in for conda, found on PATH, notes what it is told."""
+    monkeypatch.setenv("PATH", str(write_conda(world)), prepend=os.pathsep)
     Path("env.yaml").write_text("dependencies: [judge]\n")
     return world
 

@@ -1,11 +1,13 @@
 """Metrics by commands in a run: their values are in the summary, and only what a change touches is scored anew."""
 
+import os
 import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conda_stand_in import write_conda
 from small import start
 
 from captionlab import paths
@@ -35,19 +37,35 @@ class Run:
         self.folder = folder
         self.script, self.output = folder / "count.py", folder / "output"
         self.script.write_text(COUNT)
-        counting = {"references": False, "command": f"{sys.executable} count.py words", "scale": 1}
+        self.write_environments()
+        counting = {"references": False, "scale": 1, "version": "1", "time_limit": 5, "mem_mb": 1000}
         self.config = {
             "seed": 1,
             "data": str(folder),
             "corpora": {"coco": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"train": 2, "test": 6}}},
-            "captioners": {"people": {"family": "human"}},
-            "metrics": {"words": counting, "widths": {**counting, "command": f"{sys.executable} count.py widths"}},
+            "captioners": {"people": {"family": "human", "reference": "each"}},
+            "metrics": {
+                "words": {**counting, "command": "judge count.py words", "venv": "venv"},
+                "widths": {**counting, "command": f"{sys.executable} count.py widths", "conda": "env.yaml", "gpu": 1},
+            },
             "evaluations": {"main": {"captioners": ["people"], "corpora": ["coco"], "metrics": ["words", "widths"]}},
         }
 
+    def write_environments(self) -> None:
+        """Write a virtual environment with a program of its own, and a description that a stand-in for conda takes."""
+        program = self.folder / "venv" / "bin" / "judge"
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        program.chmod(0o755)
+        (self.folder / "venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+        (self.folder / "env.yaml").write_text("dependencies: [judge]\n")
+        places = [str(write_conda(self.folder)), os.environ["PATH"]]
+        self.environment = {**os.environ, "PATH": os.pathsep.join(places)}
+
     def __call__(self, *arguments: str) -> int:
         given = ("--cores", "2", SUMMARY_TABLE, *arguments)
-        return start(self.folder / "run", self.config, *given, output=self.output).wait()
+        run = self.folder / "run"
+        return start(run, self.config, *given, output=self.output, environment=self.environment).wait()
 
     def planned(self) -> set[str]:
         """What the jobs that would run now say of themselves; of those of commands the metric."""
@@ -66,7 +84,7 @@ def finished(tmp_path_factory) -> Run:
 def test_values_are_in_the_summary(finished):
     results = finished.folder / "run"
     captions = read_table(results / paths.captions("people", "main"), GENERATED)["caption"].to_pylist()
-    assert len(captions) >= 6
+    assert len(captions) > 6, "each caption of an image counts"
     written = read_table(results / paths.corpus("captions", "coco"), CAPTIONS)["caption"].to_pylist()
     assert {*captions} <= {*written}
     found = {row["metric"]: row for row in read_table(results / SUMMARY_TABLE, SUMMARY).to_pylist()}
@@ -78,12 +96,13 @@ def test_values_are_in_the_summary(finished):
 
 def test_only_what_a_change_touches_is_scored_anew(finished):
     words, summary = finished.config["metrics"]["words"], "summarise every evaluation, with intervals"
+    before = {**words}
     assert finished.planned() == set()
     words["scale"], words["time_limit"] = 100, 3
     assert finished.planned() == {summary}
     words["version"] = "2"
     assert finished.planned() == {summary, "words"}
-    words.update(scale=1, time_limit=60, version="1")
+    words.update(before)
     finished.script.write_text(f"{COUNT}\n")
     assert finished.planned() == {summary, "words", "widths"}
     finished.script.write_text(COUNT)

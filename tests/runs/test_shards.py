@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 # tests/generation/test_shards.py has every family and search; here are the rules, and features of each kind.
 CAPTIONERS = {
-    "greedy": ["base", "vinvl", "listed", "human"],
+    "greedy": ["base", "vinvl", "fc", "listed", "human"],
     "beam": ["critical"],
     "samples": ["critical"],
 }
@@ -34,13 +34,23 @@ def config() -> dict:
             "family": "vinvl",
             "regions": "boxes",
             "tags": "objects",
-            "architecture": {**sizes, "positions": 40, "tag_position": 20},
+            "architecture": {**sizes, "positions": 40, "tag_position": 20, "max_pieces": 10, "max_regions": 5},
             "objective": {"kind": "mlm"},
+            **trained,
+        },
+        "fc": {
+            "family": "newfc",
+            "encoder": "clip-a",
+            "architecture": {"width": 8, "input_width": 8, "min_count": 1, "max_words": 10},
+            "objective": {"kind": "cross-entropy"},
             **trained,
         },
         "listed": {"family": "file", "captions": {}},
     }
-    decodings = config["decodings"] | {"samples": {"kind": "sample", "max_tokens": 6, "samples": 2}}
+    decodings = config["decodings"]
+    decodings["greedy"]["repetition_penalty"] = 1.2
+    decodings["samples"] = {**decodings["sample"], "samples": 2, "temperature": 0.9, "top_k": 100, "top_p": 0.95}
+    decodings["beam"]["length_penalty"] = 0.8
     # An evaluation has a decoding of its own name, as two may not caption the same images in the same way.
     names = {f"{search}-{count}": (search, count) for search in CAPTIONERS for count in SHARDS}
     config["decodings"] = decodings | {name: decodings[search] for name, (search, _) in names.items()}

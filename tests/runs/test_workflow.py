@@ -20,6 +20,8 @@ from records import python_path
 
 from captionlab import paths
 from captionlab.provenance import written
+from captionlab.study.schemas import ACCURACY, STIMULI
+from captionlab.tables import read_metadata, read_table
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program
@@ -29,6 +31,9 @@ PARTS = ("CITATION.cff", "Snakefile", "config", "envs", "profiles", "resources",
 
 READ = {"generate_captions", "tokenize_captions", "score_nlg", "retrieve_images"}
 STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "score_alignment"}
+# Keys of the study that name files, which lie beside the config; and an address that nobody listens at.
+EXCLUDED, POST = "test-000003", "http://127.0.0.1:9/answers"
+OF_STUDY = f"  exclude: excluded.txt\n  consent: agreed.txt\n  post: {POST}\n"
 OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
 
 pytestmark = pytest.mark.slow
@@ -85,8 +90,12 @@ def finished(tmp_path_factory) -> Checkout:
             shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, root / part)
+    (root / "excluded.txt").write_text(f"{EXCLUDED}\n")
+    (root / "agreed.txt").write_text("I agree.\n\nI am of age.\n")
+    text = Path(__file__).with_name("config.yaml").read_text()
+    assert text.count("\nstudy:\n") == 1
     config = root / "smallest.yaml"
-    shutil.copy2(Path(__file__).with_name("config.yaml"), config)
+    config.write_text(text.replace("\nstudy:\n", f"\nstudy:\n{OF_STUDY}"))
     checkout = Checkout(root, config, root / "runs" / "smallest")
     before = cpu_seconds_of_children()
     result = checkout.snakemake()
@@ -367,3 +376,28 @@ def test_metric_code_runs_evaluation_and_tables_only(checkout):
     path.write_text(f"{text[:first_return]}    assert True\n{text[first_return:]}")
     jobs = split_off_reporting(checkout.pending())
     assert {rule for rule, _ in jobs} == {"score_nlg"}
+
+
+def test_the_study_has_its_consent_and_address_and_not_what_is_excluded(finished):
+    page = (finished.run / paths.study("web") / "index.html").read_text()
+    assert POST in page
+    assert "I am of age." in page
+    screens = read_table(finished.run / paths.study("stimuli.parquet"), STIMULI).to_pylist()
+    shown = {image for screen in screens for image in screen["images"]}
+    assert len(shown) > 40
+    assert EXCLUDED not in shown
+
+
+def test_answers_of_people_are_analysed(finished):
+    stimuli = finished.run / paths.study("stimuli.parquet")
+    study = read_metadata(stimuli)["study"]
+    screens = [screen for screen in read_table(stimuli, STIMULI).to_pylist() if screen["block"]]
+    rows = [f"{study},P{s['block']},{s['block']},{s['question']},{s['position']}" for s in screens]
+    (finished.root / "answers.csv").write_text("\n".join(["study,participant,block,question,chosen", *rows]) + "\n")
+    people = finished.root / "people.yaml"
+    people.write_text("study: {responses: [answers.csv]}\n")
+    done = finished.snakemake(str(people), "--", paths.answers("accuracy", "people"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    accuracy = read_table(finished.run / paths.answers("accuracy", "people"), ACCURACY).to_pylist()
+    assert {row["caption_type"] for row in accuracy} == {"human", "base", "tuned"}
+    assert {row["value"] for row in accuracy} == {100.0}, "they always chose the target"

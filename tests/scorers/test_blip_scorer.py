@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from transformers import BlipConfig, BlipForImageTextRetrieval
+from published_models import write_blip_matcher
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 from captionlab.networks.checkpoints import CheckpointError
@@ -15,15 +15,6 @@ from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import import_scorer, load_scorer
 from captionlab.tables import TableError, write_table
 
-PIECES = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    *"abcdefghijklmnopqrstuvwxyz",
-    *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"),
-]
-SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 CAPTIONS = ["a dog", "two cats on the red sofa", "a dog", "b"]
 ROWS = [0, 1, 1, 0]
 
@@ -31,19 +22,9 @@ ROWS = [0, 1, 1, 0]
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
     """transformers' class with random weights, and the files that are published of it."""
-    torch.manual_seed(0)
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("blip")
-    text = {**SIZES, "vocab_size": len(PIECES) + 2, "max_position_embeddings": 40, "bos_token_id": 1, "sep_token_id": 3}
-    vision = {**SIZES, "image_size": 32, "patch_size": 16, "initializer_range": 0.1}
-    model = BlipForImageTextRetrieval(
-        BlipConfig(text_config=text, vision_config=vision, image_text_hidden_size=8)
-    ).eval()
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn(parameter.shape))
-    model.save_pretrained(folder)
-    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    return model, folder
+    return write_blip_matcher(folder), folder
 
 
 @pytest.fixture

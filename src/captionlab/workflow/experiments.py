@@ -181,12 +181,14 @@ class Experiments(Basis):
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
         names = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
-        block = without(self.captioners[wildcards.captioner], *names)
+        given = self.captioners[wildcards.captioner]
+        block = without(given, *names)
         for part in ("objective", "validation"):
             if "decoding" in block.get(part, {}):
                 block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}
-        if captioners()[self.family(wildcards.captioner)].reads == "patches-or-pixels" and "weights" in block:
-            block["reads"] = "table" if "encoder" in self.captioners[wildcards.captioner] else "pixels"
+        published = "weights" in given and "run" not in given  # else config.json beside the weights says it
+        if published and captioners()[given["family"]].reads == "patches-or-pixels":
+            block["reads"] = "table" if "encoder" in given else "pixels"
         return normalise(block)
 
     def captioner_family(self, wildcards: Wildcards) -> Loaded:

@@ -69,7 +69,9 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
     where = f"captioners.{name}"
     if block.get("family") == "constructed":
         yield from _construction_mistakes(config, name, block)
-    if "weights" in block and "encoder" in block and captioners()[block["family"]].folder:
+    # One of another run has what it learnt by, its own image side or another encoder, in the results of that run.
+    published = "weights" in block and "run" not in block
+    if published and "encoder" in block and captioners()[block["family"]].folder:
         yield from _image_side_mistakes(config, where, block)
     if "objective" not in block:
         return
