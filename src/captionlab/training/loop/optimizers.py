@@ -35,10 +35,12 @@ def build_optimizer(parameters: Iterable[torch.nn.Parameter], config: Mapping[st
     return KINDS[config["kind"]](groups, lr=float(config["lr"]), betas=(first, second), fused=True)
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
-    """Let the next update of all parameters have a learning rate."""
+def take_step(optimizer: torch.optim.Optimizer, lr: float) -> None:
+    """Update the parameters at a learning rate, and forget their gradients."""
     for group in optimizer.param_groups:
         group["lr"] = lr
+    optimizer.step()
+    optimizer.zero_grad()
 
 
 def learning_rate(config: Mapping[str, Any], step: int, steps: int, per_epoch: int = 1) -> float:

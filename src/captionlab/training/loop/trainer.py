@@ -29,7 +29,7 @@ from captionlab.tracking.updates import Update
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable, ends_early
 from captionlab.training.loop.examples import Examples
-from captionlab.training.loop.optimizers import build_optimizer, learning_rate, set_learning_rate, trainable
+from captionlab.training.loop.optimizers import build_optimizer, learning_rate, take_step, trainable
 
 logger = logging.getLogger(__name__)
 
@@ -180,11 +180,9 @@ def train(
     with _stop_requests() as stop, tracker.following(_history(log, validation)):
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, scheduled, per_epoch)
-            stepper.zero_grad()
             statistics = _gradients(model, objective, parameters, batches[step], optimizer, (seed, step))
             done = step + 1
-            set_learning_rate(stepper, lr)
-            stepper.step()
+            take_step(stepper, lr)
             statistics |= {**(validation.after(model, done) if validation else {}), "learning_rate": lr}
             log.add(done, step // per_epoch, statistics)
             tracker.add(_update(done, statistics, validation))
