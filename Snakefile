@@ -44,9 +44,10 @@ except ConfigError as mistakes:
 
 wildcard_constraints:
     **dict.fromkeys(
-        ["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
+        ["corpus", "encoder", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
         "[a-z0-9-]+",
     ),
+    captioner="[a-z0-9-]+(@[0-9]+)?",
     shard="[0-9]+-of-[0-9]+",
 
 

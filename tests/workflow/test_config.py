@@ -74,7 +74,8 @@ captioners:
     parent: tagged
     corpus: world
     objective: {kind: mlm}
-    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2, stop_after: 1}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2}
+    snapshots: [1]
   fc:
     family: newfc
     encoder: clip
@@ -303,7 +304,34 @@ def test_the_example_is_accepted():
             {"family": "newfc", "regions": "boxes", "tags": "things", "weights": "a.pt", "tokenizer": "b.json"},
             "captioners.tagged: a newfc reads encoder of images, not regions",
         ),
-        ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
+        ("captioners.scened.snapshots", [1, 2], "has 2, and optimizer.epochs is 2; snapshots are taken before the end"),
+        ("captioners.fc.snapshots", [5], "captioners.fc.snapshots has 5, and optimizer.steps is 2"),
+        ("captioners.scened.snapshots", [3, 1], "captioners.scened.snapshots is [3, 1]; write [1, 3]"),
+        ("captioners.scened.snapshots", [0], "captioners.scened.snapshots.0 is 0; it must be at least 1"),
+        ("captioners.scened.snapshots", 1, "captioners.scened.snapshots is 1; it must be of the type array"),
+        ("captioners.people.snapshots", [1], "captioners.people has no key 'snapshots'"),
+        (
+            "captioners.scened@2",
+            {"family": "human"},
+            "captioners has the name 'scened@2'; names are lower-case letters",
+        ),
+        (
+            "scene_analysis.finetuned",
+            "scened@3",
+            "is 'scened@3', which is not among the captioners; 'scened' has snapshots after 1, and 'scened' itself is",
+        ),
+        (
+            "scene_analysis.pretrained",
+            "tagged@3",
+            "'tagged' has no snapshots; list them under captioners.tagged.snapshots, or write 'tagged'",
+        ),
+        ("study.captioners", ["people", "base", "people@1"], "'people' is not trained here, so it has no snapshots"),
+        (
+            "scene_analysis.finetuned",
+            "scend@1",
+            "is 'scend@1', which is not among the captioners; did you mean 'scened@1'?",
+        ),
+        ("captioners.scened.parent", "scened@1", "its own ancestor (scened -> scened@1 -> scened@1)"),
         (
             "scene_analysis.finetuned",
             "child",
