@@ -277,7 +277,7 @@ def _gradients(
     config: dict[str, Any],
     place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give parameters without gradients their clipped ones for a batch of this seed and step; returns its statistics.
+    """Give the parameters, which have no gradients, clipped ones for a batch of seed and step `place`; its statistics.
 
     What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
     """
