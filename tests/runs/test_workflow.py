@@ -237,7 +237,9 @@ def show(page: Page, result: str, *categories: str) -> None:
 
 def test_a_table_is_traced_back_to_its_images(finished):
     command = [sys.executable, "-m", "captionlab.tracing", "results/tables/claims.csv"]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=finished.run, check=True)
+    # Files that lie in the checkout are found from its own library.
+    environment = {**os.environ, "PYTHONPATH": python_path(finished.root / "src")}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=finished.run, env=environment, check=True)
     traced = {line.split(":")[0].strip(): line for line in result.stdout.splitlines()}
     for name, rule in {
         "results/reporting/claims.csv": "check_claims",
