@@ -52,7 +52,7 @@ def images():
     return torch.randn(40, SIZES["prefix_size"], generator=torch.Generator().manual_seed(1))
 
 
-def finetune(folder, device, precision="float32", stop_after=None, dropout=False):
+def finetune(folder, device, precision="float32", fails_after=None, dropout=False):
     """Losses of discriminative finetuning, by update."""
     torch.manual_seed(2)
     clip = Clip(build(ARCHITECTURE), {"architecture": ARCHITECTURE, "image_mean": MEAN, "image_std": STD}, device)
@@ -63,7 +63,7 @@ def finetune(folder, device, precision="float32", stop_after=None, dropout=False
 
         def loss(self, model, batch):
             self.updates += 1
-            if self.updates - 1 == stop_after:
+            if self.updates - 1 == fails_after:
                 raise InterruptedError
             return super().loss(model, batch)
 
@@ -173,8 +173,8 @@ def test_resumed(tmp_path, dropout):
     (tmp_path / "parts").mkdir()
     whole = finetune(tmp_path, "cuda", dropout=dropout)
     with pytest.raises(InterruptedError):
-        finetune(tmp_path / "parts", "cuda", stop_after=7, dropout=dropout)
-    assert Checkpoints(tmp_path / "parts" / "state", "f", last=7).newest()["step"] == 5
+        finetune(tmp_path / "parts", "cuda", fails_after=7, dropout=dropout)
+    assert Checkpoints(tmp_path / "parts" / "state", "f").newest()["step"] == 5
     assert finetune(tmp_path / "parts", "cuda", dropout=dropout) == pytest.approx(whole, abs=1e-3)
 
 

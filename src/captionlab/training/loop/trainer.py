@@ -175,7 +175,6 @@ def train(
     `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
     the outputs are in their places. Of several processes each calls this alike; the first writes.
     Returns the snapshots that were taken on the way, after so many epochs, or updates where `optimizer` has steps.
-
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
