@@ -170,11 +170,10 @@ def train(
 ) -> list[Snapshot]:
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
-    `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
-    those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
-    `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
-    the outputs are in their places. Of several processes each calls this alike; the first writes.
-    Returns the snapshots that were taken on the way, after so many epochs, or updates where `optimizer` has steps.
+    The model ends with the weights that `validation` found best, or with the last ones. Checkpoints go to
+    `state_directory`, and training goes on from the newest one of the same `fingerprint` there; on the CPU it ends with
+    the same bytes as without the interruption. The caller deletes the folder when the outputs are in their places.
+    Every process calls this alike; the first one writes. Return the snapshots: see `snapshots` in config/README.md.
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
