@@ -3,8 +3,6 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
-import atexit
-import gc
 import sys
 from pathlib import Path
 
@@ -16,17 +14,11 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
-from captionlab.workflow.cascades import end_cascades
 from captionlab.workflow.config import SCHEMA, ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 
 min_version("9.20")
-
-# What a plan consists of lives as long as the process: looking through it for garbage after each 700 new objects, as
-# Python does, takes a tenth of planning; and at the very end, several times, half a second.
-gc.set_threshold(300_000)
-atexit.register(gc.freeze)
 
 # A config given by --configfile stands alone; Snakemake would merge it into the default one.
 if "corpora" not in config and (workflow.modifier.namespace or not workflow.configfiles):
@@ -52,26 +44,18 @@ except ConfigError as mistakes:
 
 wildcard_constraints:
     **dict.fromkeys(
-        ["corpus", "encoder", "captioner", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
+        ["corpus", "encoder", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
         "[a-z0-9-]+",
     ),
+    captioner="[a-z0-9-]+(@[0-9]+)?",
     shard="[0-9]+-of-[0-9]+",
 
 
-# Where a limit to how many jobs start is set, each pass of Snakemake's scheduler orders the next, and each job that ends
-# orders one more, until the process plans all the time. One is set by default, 100 a second, which no run here reaches.
-# 100 jobs of 2 s, two at a time: 3.6 s of processor time with it, 1.2 s without.
 onstart:
     try:
         lab.check_results()
     except ConfigError as mistake:
         raise WorkflowError(str(mistake)) from None
-    limiter = workflow.scheduler.job_rate_limiter
-    if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
-    end_cascades(workflow)
-    if note := lab.spice_note({job.rule.name for job in workflow.dag.needrun_jobs()}):
-        logger.info(note)
 
 
 report: "workflow/report/workflow.rst"

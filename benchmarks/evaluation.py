@@ -17,14 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from language import CAPTIONERS, read, snakemake
 
+ROOT = Path(__file__).parents[1]
+CAPTIONERS = ("first", "second")
 REFERENCES = 5
 COLUMNS = ("rouge_l", "cider", "meteor", "bleu_4")
 
@@ -102,13 +104,35 @@ def write_experiment(folder: Path, files: list[Path], count: int) -> None:
 
 def references_of(files: list[Path], count: int) -> list[list[str]]:
     """Five references of each image of the files, again and again until there are so many images."""
-    known = [of_image[:REFERENCES] for file in files for of_image in read(file)[0] if len(of_image) >= REFERENCES]
+    known = [of_image[:REFERENCES] for file in files for of_image in read(file) if len(of_image) >= REFERENCES]
     return list(islice(cycle(known), count))
+
+
+def read(file: Path) -> list[list[str]]:
+    """Return the references of each image of a file; HL's are its object captions."""
+    if file.suffix == ".jsonl":
+        entries = [json.loads(line)["captions"] for line in file.read_text(encoding="utf-8").splitlines()]
+        return [entry["object"] for entry in entries]
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if "annotations" not in content:
+        return [[sentence["raw"] for sentence in image["sentences"]] for image in content["images"]]
+    of_image = defaultdict(list)
+    for annotation in content["annotations"]:
+        of_image[annotation["image_id"]].append(annotation["caption"])
+    return [*of_image.values()]
 
 
 def shortened(text: str, number: int) -> str:
     """The caption of an image of that number: a reference without every third word."""
     return " ".join(word for index, word in enumerate(text.split()) if index % 3 != number % 3) or "a"
+
+
+def snakemake(folder: Path, *targets: str) -> None:
+    """Let the workflow make files of the experiment."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder), "--quiet", "all"]
+    command += ["--snakefile", str(ROOT / "Snakefile"), "--configfile", str(folder / "config.yaml"), "--", *targets]
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": path})
 
 
 PLAIN = """

@@ -124,7 +124,7 @@ def stages(setting: Setting) -> tuple[Stopwatch, Stopwatch]:
         optimizer.zero_grad()
         loss, _ = objective.loss(setting.captioner, batch)
         ours.stage("backward", loss.backward)()
-        ours.stage("optimizer", partial(optimizer.step, ADAM["lr"]))()
+        ours.stage("optimizer", optimizer.step)()
 
     setting.captioner.log_probs = ours.stage("re-scoring", setting.captioner.log_probs)
     ours.measure(update)

@@ -191,8 +191,8 @@ def update(captioner: NewFC, objective: SelfCritical, optimizer: Any, batches: I
     optimizer.zero_grad()
     loss, _ = objective.loss(captioner, batches[step])
     loss.backward()
-    torch.nn.utils.clip_grad_value_(optimizer.parameters, 0.1)
-    optimizer.step(1e-9)
+    torch.nn.utils.clip_grad_value_(captioner.parameters(), 0.1)
+    optimizer.step()
 
 
 def check_rewards(captioner: NewFC, tokenizer: Any, rewards: dict[str, Any], sizes: Sizes) -> tuple[float, float]:

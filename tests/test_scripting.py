@@ -30,57 +30,6 @@ def test_prints_and_threads(script):
     assert "said 2" in log
 
 
-def test_what_a_script_imported_is_no_garbage_to_look_through(script):
-    """Else each full search while it works passes over all modules."""
-    code, log = script("""
-        import gc
-        print("looks at", "everything" if not gc.get_freeze_count() else "what is new", gc.isenabled())
-    """)
-    assert code == 0
-    assert "looks at what is new True" in log
-
-
-@pytest.mark.skipif("CS_GNU_LIBC_VERSION" not in os.confstr_names, reason="the C library is not glibc")
-def test_memory_that_was_freed_is_used_again(script):
-    """Else each batch of a training waits for the kernel to clean its memory."""
-    code, log = script("""
-        import resource
-        import numpy as np
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        for size in 2 * [40, 60, 50]:
-            np.ones(size << 17)
-        pages = (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) * resource.getpagesize()
-        print("MiB that the kernel cleaned:", "few" if pages < 150 << 20 else pages >> 20)
-    """)
-    assert code == 0
-    assert "cleaned: few" in log
-
-
-@pytest.mark.parametrize(("folder", "looks"), [(SCRIPTS, False), (SCRIPTS.parent, True)], ids=["rule", "other"])
-def test_the_script_of_a_rule_looks_for_no_garbage_while_it_imports(folder, looks):
-    """Else importing torch takes a fifth longer. Snakemake says in __file__ which script it runs a copy of."""
-    code = f"__file__ = {str(folder / 'any.py')!r}; import gc, captionlab; print(gc.isenabled())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{looks}\n"
-
-
-def test_tables_are_written_without_pandas_but_data_frames_are_made(script):
-    """pyarrow would import it to see whether a list is a Series of it; 0.2 s in each job."""
-    code, log = script("""
-        import sys
-        import pyarrow as pa
-        table = pa.table({"x": pa.array([1, 2])})
-        print("before:", "pandas" in sys.modules)
-        import pandas
-        print("series of a stranger:", pa.array(pandas.Series([1.0, None])).to_pylist())
-        print("sum:", table.to_pandas()["x"].sum())
-        print("series afterwards:", pa.array(pandas.Series([1.0, None])).to_pylist())
-    """)
-    assert code == 0
-    for said in ("before: False", "series of a stranger: [1.0, nan]", "sum: 3", "series afterwards: [1.0, None]"):
-        assert said in log
-
-
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [

@@ -29,6 +29,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def link_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Make `path` another name of the file `source`, or a copy of it where the file system has no hard links."""
+    with replacing(path) as partial:
+        partial.unlink(missing_ok=True)
+        try:
+            os.link(source, partial)
+        except OSError:
+            shutil.copyfile(source, partial)
+
+
 @contextmanager
 def replacing_folder(directory: Path) -> Iterator[Path]:
     """A folder to fill, which takes the place of `directory` when the block ends without an error."""

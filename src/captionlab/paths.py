@@ -11,7 +11,6 @@ TABLES = f"{RESULTS}/tables"
 PICTURES = "pictures"  # beside tables in LaTeX, the folder of the pictures that they show
 BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"
-TRACKIO = f"{RESULTS}/tracking/trackio"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
 LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"

@@ -105,10 +105,9 @@ def input_digests(job: Any) -> dict[str, str]:
 
 
 def _digests_of_inputs(job: Any) -> dict[str, str]:
-    # Of folders of photographs the names are all that is read. On a shorter training a result does not depend.
-    listed, shorter = ({*job.input.get(name, ())} for name in ("listed", "shorter"))
+    listed = {*job.input.get("listed", ())}  # Of folders of photographs the names are all that is read.
     # A captioner and its reward_model may read the same features.
-    read = [path for path in dict.fromkeys(job.input) if path not in shorter]
+    read = dict.fromkeys(job.input)
     return {_name(path): names_digest(path) if path in listed else digest(path) for path in read}
 
 

@@ -1,7 +1,5 @@
 """What every rule script shares: its log, its threads, its GPUs, what it cost beside time and memory, how it ends."""
 
-import ctypes
-import gc
 import logging
 import os
 import platform
@@ -16,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
-
-import pyarrow as pa
 
 from captionlab import paths
 from captionlab.failures import advice, explanation
@@ -44,10 +40,6 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
     snakemake = namespace["snakemake"]
-    gc.freeze()  # what was imported
-    gc.enable()
-    _hide_pandas()
-    _keep_memory()
     # One thread count, whatever the machine: the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
@@ -60,10 +52,7 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
             _become_launcher(len(devices), file)
         with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
             main(snakemake)
-    # All is written and closed. Python would take torch apart, object by object: 0.7 s, with transformers 1.6 s.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    return main
 
 
 parallel_script = partial(script, parallel=True)
@@ -108,41 +97,6 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
     write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})
-
-
-class _Pandas:
-    """An importer that finds no pandas."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
-def _hide_pandas() -> None:
-    """Keep pyarrow from importing pandas, 0.2 s, when it first makes an array and asks whether that is of a Series.
-
-    It asks once. Afterwards a Series is any sequence to it, until it has made a data frame: what is missing in one is
-    NaN and no null. So columns are given as lists or arrays.
-    """
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _Pandas)
-        try:
-            pa.array([])
-        finally:
-            sys.meta_path.remove(_Pandas)
-
-
-def _keep_memory() -> None:
-    """Let the C library keep up to 128 MiB of what is freed for what is needed next, if it is glibc.
-
-    A batch needs the memory that the last one freed. By itself glibc gives that back to the kernel, which fills what it
-    gives out again with zeros: a tenth of training an encoder. Blocks of more than 64 MiB still go back.
-    """
-    if "CS_GNU_LIBC_VERSION" in os.confstr_names:
-        library = ctypes.CDLL(None)
-        library.mallopt(-3, 64 << 20)  # M_MMAP_THRESHOLD of malloc.h
-        library.mallopt(-1, 128 << 20)  # M_TRIM_THRESHOLD
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:

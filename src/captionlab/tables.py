@@ -137,7 +137,7 @@ def read_table(
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         check_schema(path, schema)
         names = list(columns or schema.columns)
-        # Not pq.read_table, which imports pandas.
+        # Not pq.read_table, which reads folders of a path as columns.
         with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(names).select(names)
         tables.append(unpack(table).replace_schema_metadata(None))

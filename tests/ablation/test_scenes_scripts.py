@@ -268,6 +268,7 @@ def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -
         "tokenizer": "tokenizer.json",
         "training": "log.parquet",
         "training_captions": "captions.parquet",
+        "snapshots": "snapshots",
     }
     tables = {"images": run / "images.parquet", "captions": [run / "captions.parquet"]}
     features = {"features": [run / "tags.parquet", run / "regions.parquet"]}
@@ -312,7 +313,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
     }
     short = {
         "objective": {"kind": "mlm", "freeze_embeddings": True},
-        "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 3, "stop_after": 1},
+        "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 1},
     }
     train(run, "finetune_captioner", tmp_path / "child", short, **parent)
     child, _ = load_captioner(tmp_path / "child")

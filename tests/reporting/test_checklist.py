@@ -21,8 +21,9 @@ NOTHING = Known(
 )  # fmt: skip
 
 
-def model(name, job, trainings=()):
+def model(name, job, trainings=(), snapshot_of=None):
     return {
+        "snapshot_of": snapshot_of,
         "section": "captioners", "name": name, "family": "clipcap", "job": job, "trainings": [*trainings],
         "sources": [{"what": "<i>weights", "licence": "MIT", "repository": None}],
     }  # fmt: skip
@@ -84,6 +85,14 @@ def test_values_by_hand():
     assert text(FULL, "statistics") == ["coco: train 1,000 images, 5,000 captions"]
     assert text(FULL, "left out") == ["coco: 2 broken, 1 duplicate"]
     assert text(FULL, "licences of weights") == ["b: <i>weights: MIT"]
+
+
+def test_a_snapshot_is_a_model_and_no_training():
+    known = replace(FULL, models=[*FULL.models, model("c", "train/c"), model("c@2", "train/c", snapshot_of="c")])
+    known = replace(known, parameters=[*FULL.parameters, 9, 9])
+    assert "c@2: 9 (clipcap, trained here)" in text(known, "size of captioners")
+    assert text(known, "trainings") == ["a: 2 trainings", "1 training each: c"]
+    assert text(known, "validation") == ["3 trainings without validation: the last weights count"]
 
 
 def test_simulated_people_are_called_that():

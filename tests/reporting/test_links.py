@@ -84,12 +84,12 @@ def test_a_difference_of_roles_leads_to_their_first_trainings():
 
 
 def test_rows_of_the_scenes_papers_first_table_lead_to_their_captions_and_attention_nowhere():
-    values = [measured_row("corpus", CAPTIONS, label, "CIDEr", (60.0, 55.0, 65.0), 9) for label in ("pretrained", "10")]
-    run = scenes_run(values, labels={"vinvl": "pretrained", "scened-10": "10"})
+    values = [measured_row("corpus", CAPTIONS, label, "CIDEr", (60.0, 55.0, 65.0), 9) for label in ("pretrained", "8")]
+    run = scenes_run(values, labels={"vinvl": "pretrained", "scened@8": "8"})
     table = metrics_table(run, PROVENANCE)
     links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
     shared = {"corpus": "corpus", "evaluation": "main", "measure": "CIDEr"}
-    assert links == [{**shared, "a": "vinvl"}, {**shared, "a": "scened-10"}]
+    assert links == [{**shared, "a": "vinvl"}, {**shared, "a": "scened@8"}]
     assert run.link(run.place("attention", "pretrained", "deviation")) == ""
 
 

@@ -43,7 +43,7 @@ def described(section="captioners", family="clipcap", **changes):
         "section": section, "name": "mine", "family": family, "headline": headline(section, family),
         "reads": "pixels" if section == "encoders" else DECLARED[section]()[family].reads, "job": "train/mine",
         "line": line if section == "captioners" else line[:1], "names": {"encoder": "clip"}, "rewards": [],
-        "select": True, "trainings": [], "papers": {"paper": ["A|B"]},
+        "select": True, "snapshot_of": None, "trainings": [], "papers": {"paper": ["A|B"]},
         "sources": [{"what": "weights", "licence": "MIT", "repository": "them/base"}], **changes,
     }  # fmt: skip
 
@@ -103,6 +103,18 @@ def test_the_card_of_adapters_names_their_parent_and_shows_their_settings():
     assert "`snakemake results/exports/mine`" in text
     assert 'load_captioner("FOLDER")' in text
     assert "adapters (LoRA)" not in card_text(trained(), context())
+
+
+def test_the_card_of_a_snapshot_names_its_training():
+    snapshot = described(name="mine@2", snapshot_of="mine")
+    for passed, after in (({"epochs": 2, "updates": 2000}, "epoch 2"), ({"updates": 2000}, "update 2,000")):
+        config = {"architecture": {}, "origin": {"snapshot": passed}}
+        text = card_text(Trained(snapshot, config, 1234, MADE, None, 2000, None), context())
+        assert f"- Snapshot: the training of [mine](../mine/README.md) after {after}; time" in text
+        assert "# mine@2\n" in text
+        assert "  mine-2: {run: FOLDER, encoder: clip}" in text  # as names in a config have no @
+        assert ModelCard(text).data.model_name == "mine@2"
+    assert "Snapshot" not in card_text(trained(), context())
 
 
 def test_scorers_are_judged_by_pairs():

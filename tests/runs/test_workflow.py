@@ -34,7 +34,7 @@ STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "
 # Keys of the study that name files, which lie beside the config; and an address that nobody listens at.
 EXCLUDED, POST = "test-000003", "http://127.0.0.1:9/answers"
 OF_STUDY = f"  exclude: excluded.txt\n  consent: agreed.txt\n  post: {POST}\n"
-OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner"}
+OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner", "take_snapshot"}
 
 pytestmark = pytest.mark.slow
 
@@ -265,6 +265,26 @@ def test_a_papers_table_comes_from_what_it_shows_alone(finished):
         assert len(job["sources"][path]) < len(job["inputs"])
         footer = (finished.run / path).read_text().split("Made from")[-1]
         assert all(source in footer for source in job["sources"][path][:1])
+
+
+def test_a_snapshot_is_a_captioner_as_any_other(finished):
+    captioners = finished.run / "results" / "captioners"
+    for name, after in (("camel", "epoch 1"), ("critical", "update 1")):
+        folder, own = captioners / f"{name}@1", captioners / name / "snapshots" / "1"
+        assert all((folder / path.name).read_bytes() == path.read_bytes() for path in own.glob("[a-z]*"))
+        assert f"the training of [{name}](../{name}/README.md) after {after};" in (folder / "README.md").read_text()
+    ends = {(captioners / name / "model.safetensors").read_bytes() for name in ("critical", "critical@1")}
+    assert len(ends) == 2
+    assert not any((captioners / "base" / "snapshots").glob("[0-9]*"))
+    with open(finished.run / "results" / "tables" / "evaluation.csv", encoding="utf-8", newline="") as file:
+        assert {"camel@1", "critical@1", "critical"} <= {row["captioner"] for row in csv.DictReader(file)}
+
+
+def test_one_snapshot_more_trains_its_captioner_again(checkout):
+    checkout.edit("smallest.yaml", "batch: 8, steps: 3}", "batch: 8, steps: 3}\n    snapshots: [1, 2]")
+    jobs = checkout.pending()
+    assert ("pretrain_captioner", "base") in jobs
+    assert not [job for job in jobs if job[0] == "take_snapshot"]  # nothing names these two
 
 
 def test_every_rule_has_its_cost(finished):

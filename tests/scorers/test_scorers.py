@@ -422,15 +422,6 @@ def test_saved_and_loaded(family, vocabulary, tmp_path):
     assert json.loads((tmp_path / "scorer" / "config.json").read_text())["origin"] == {"from": "a test"}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_loading_imports_no_compiler(family, vocabulary, tmp_path):
-    """torch's takes more than a second."""
-    save_scorer(build(family, vocabulary), tmp_path)
-    code = "import sys; from captionlab.scorers.store import load_scorer; load_scorer(sys.argv[1]); "
-    code += "sys.exit('torch._dynamo' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
-
-
 def published(scorer: NetworkScorer) -> dict[str, torch.Tensor]:
     """The weights of a scorer of UNITER under the names of its authors."""
     names = {"embeddings.": "uniter.embeddings.", "img_embeddings.": "uniter.img_embeddings."}

@@ -1,7 +1,5 @@
 """The tagger that ships with captionlab, and what is said when another is missing."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,13 +58,6 @@ def test_model_without_tags_is_refused():
 
     with pytest.raises(TaggerError, match="no tag or no lemma"):
         list(tag(spacy.blank("en"), ["a dog"]))
-
-
-def test_light_import():
-    # spaCy imports torch where it finds it, and takes seconds longer.
-    code = f"import sys; from captionlab.texts.tagging import load_tagger; load_tagger({str(MODEL)!r}); "
-    code += "assert 'torch' not in sys.modules; import torch"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_notice_travels_with_the_model():

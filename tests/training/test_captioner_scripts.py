@@ -42,6 +42,7 @@ OUTPUTS = {
     "tokenizer": "tokenizer.json",
     "training": "training.parquet",
     "training_captions": "training_captions.parquet",
+    "snapshots": "snapshots",
 }
 TRAIN, DIMENSIONS = 12, 8
 DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "scale": "logit-scale"}
@@ -166,7 +167,8 @@ def adapting(directory, parent="parent", **lora):
 
 def content(directory):
     assert sorted(path.name for path in Path(directory).iterdir()) == sorted(OUTPUTS.values())
-    return {file: Path(directory, file).read_bytes() for file in OUTPUTS.values()}
+    files = (path for path in Path(directory).rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
 
 
 def interrupted(run, objective, monkeypatch):
@@ -215,22 +217,94 @@ def test_the_config_says_how_often_checkpoints_are_written(world, monkeypatch, c
     assert content("often") == content("first")
 
 
-def test_a_longer_training_goes_on_from_a_shorter_one(world, caplog):
-    """And leaves nothing of it behind; where it finds no checkpoint, it does all of the work."""
-    run, files = load_script("pretrain_captioner").main, {"shorter": ["short/model.safetensors"]}
-    run(pretraining("whole"))
-    short = pretraining("short")
-    short.params["config"]["optimizer"]["stop_after"] = 1
-    run(short)
-    for name, begun in (("longer", True), ("again", False)):
-        longer = pretraining(name)
-        longer.input |= files
-        caplog.clear()
-        with caplog.at_level("INFO"):
-            run(longer)
-        assert ("Going on from the checkpoint of step 3 of 9" in caplog.text) == begun
-        assert content(name) == content("whole")
-        assert not list(Path("results/state").rglob("*.pt"))
+def take(name, number):
+    """Make a snapshot of a training a captioner beside it."""
+    folder = f"{name}@{number}"
+    outputs = Files({key: f"{folder}/{OUTPUTS[key]}" for key in ("config", "weights", "tokenizer", "training")})
+    params, inputs = SimpleNamespace(snapshot=number), SimpleNamespace(snapshots=f"{name}/snapshots")
+    load_script("take_snapshot").main(SimpleNamespace(input=inputs, output=outputs, params=params))
+    return Path(folder)
+
+
+@pytest.mark.parametrize("unit", ["epochs", "steps"])
+def test_snapshots_of_a_training(world, monkeypatch, unit):
+    """They change nothing of it, are there again after an interruption, and are captioners of their own."""
+    run, per = load_script("pretrain_captioner").main, {"epochs": 3, "steps": 1}[unit]
+
+    def training(name, **keys):
+        asked = pretraining(name)
+        if unit == "steps":
+            asked.params["config"]["optimizer"] |= {"steps": 9, "schedule": "linear"}
+            del asked.params["config"]["optimizer"]["epochs"]
+        asked.params["config"] |= keys
+        return asked
+
+    run(training("plain"))
+    run(training("whole", snapshots=[1, 2]))
+    for file in set(OUTPUTS.values()) - {"snapshots"}:
+        assert Path("whole", file).read_bytes() == Path("plain", file).read_bytes()
+    interrupted(lambda: run(training("again", snapshots=[1, 2])), CrossEntropy, monkeypatch)
+    run(training("again", snapshots=[1, 2]))
+    assert content("again") == content("whole")
+    assert not list(Path("results/state").rglob("*.*"))
+    for number in (1, 2):
+        taken = take("whole", number)
+        said = json.loads((taken / "config.json").read_text())["origin"]["snapshot"]
+        assert said == {**({"epochs": number} if unit == "epochs" else {}), "updates": per * number}
+        of_whole = read_table("whole/training.parquet", TRAINING).to_pylist()
+        assert read_table(taken / "training.parquet", TRAINING).to_pylist() == [
+            row for row in of_whole if row["step"] <= per * number
+        ]
+        assert load_captioner(taken)[1].size == load_captioner("whole")[1].size
+    weights = {Path(name, "model.safetensors").read_bytes() for name in ("whole@1", "whole@2", "whole")}
+    assert len(weights) == 3
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_snapshots_of_adapters(world, merge):
+    """Alone, and read with the parent, or in whole weights: the one snapshot is what the other is."""
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    asked = adapting("child", merge=merge)
+    asked.params["config"]["snapshots"] = [3]
+    load_script("finetune_captioner").main(asked)
+    alone = adapting("alone", merge=merge)
+    load_script("finetune_captioner").main(alone)
+    assert Path("child/model.safetensors").read_bytes() == Path("alone/model.safetensors").read_bytes()
+    taken, _ = load_captioner(take("child", 3))
+    assert bool(taken.adapters) == (not merge)
+    end, _ = load_captioner("child")
+    parent, _ = load_captioner("parent")
+    visual, tokens = torch.randn(3, DIMENSIONS), torch.randint(0, 200, (3, 4))
+    found, last, before = (one.log_probs(visual, tokens, tokens >= 0) for one in (taken, end, parent))
+    assert (found - before).abs().max() > 1e-4
+    assert (found - last).abs().max() > 1e-4
+
+
+def test_a_snapshot_has_the_weights_that_validation_has_selected_by_then(world):
+    """As a training that stops there has; where none is validated by then, that is said."""
+    run = load_script("pretrain_captioner").main
+
+    def training(name, **keys):
+        asked = newfc_pretraining(name)
+        asked.params["config"] |= keys
+        return asked
+
+    run(training("whole", snapshots=[1, 2, 3]))
+    log = read_table("whole/training.parquet", TRAINING).to_pandas()
+    cider = log[(log.statistic == "validation_cider") & (log.step > 0)].set_index("step").value
+    every = training("every", snapshots=[2, 4, 6, 8, 10])
+    every.params["config"]["optimizer"] |= {"steps": 12}
+    del every.params["config"]["optimizer"]["epochs"]
+    every.params["config"]["validation"]["select"] = False
+    run(every)
+    for number, updates in ((1, 3), (2, 6), (3, 9)):
+        best = int(cider[cider.index <= updates].idxmax())
+        kept = Path(f"whole/snapshots/{number}/model.safetensors").read_bytes()
+        assert kept == Path(f"every/snapshots/{best}/model.safetensors").read_bytes()
+    late = training("late", snapshots=[1])
+    late.params["config"]["validation"]["every"] = 4
+    with pytest.raises(ValueError, match="the first snapshot is taken after 3 updates"):
+        run(late)
 
 
 def test_finetuning(world, monkeypatch):
@@ -268,7 +342,8 @@ def test_adapters_alone_are_trained_stored_and_in_checkpoints(world, monkeypatch
     (*_, newest) = sorted(Path("results/state").rglob("*.pt"))
     saved = torch.load(newest)
     assert {name.replace(".default", "") for name in saved["model"]} == stored.keys()
-    assert sum(value.numel() for value in saved["optimizer"]["averages"]) == sum(v.numel() for v in stored.values())
+    averages = [of_parameter["exp_avg"] for of_parameter in saved["optimizer"]["state"].values()]
+    assert sum(value.numel() for value in averages) == sum(value.numel() for value in stored.values())
     run(adapting("second"))
     assert content("second") == content("first")
     child, _ = load_captioner("first")

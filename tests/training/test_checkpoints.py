@@ -18,13 +18,14 @@ from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 from captionlab import provenance
 from captionlab.files import digest
 from captionlab.training.loop.batches import ImageBatches
-from captionlab.training.loop.checkpoints import Checkpoints, ends_early, fingerprint, remove
+from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, remove
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
 from captionlab.training.objectives.reinforce import Reinforce
 
 EPOCHS, STEPS = 10, 40
-OUTPUTS = ("model.safetensors", "training.parquet")
+SNAPSHOTS = {2: 8, 5: 20}  # epochs, and how many updates they are
+OUTPUTS = ("2.safetensors", "5.safetensors", "model.safetensors", "training.parquet")
 
 
 class Interruption(Exception):
@@ -44,35 +45,32 @@ class Interrupted(Reinforce):
         return super().loss(model, batch)
 
 
-def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, every=1, stop_after=EPOCHS, shorter=()):
-    """Train with everything that has a state: sampling, dropout, Adam, a schedule, a baseline; how many updates."""
+def finetune(folder, fails_in=-1, pause=0.0, seed=5, name="f", seconds=1e9, every=1):
+    """Train with everything that has a state: sampling, dropout, Adam, a schedule, a baseline, snapshots."""
     folder.mkdir(exist_ok=True)
     model = TinyCaptioner(dropout=0.3)
     visual, _ = data()
     objective = Interrupted(sample, decode, END, Lengths(), RunningMean())
     objective.fails_at, objective.pause = fails_in, pause
     optimizer = {"kind": "adamw", "lr": 0.01, "schedule": "cosine", "warmup": 5, "clip_norm": 1.0}
-    optimizer |= {"epochs": EPOCHS, "stop_after": stop_after}
-    places = {"state_directory": folder / "state", "shorter": [one / "state" for one in shorter]}
-    train(
+    snapshots = train(
         model,
         objective,
         ImageBatches(visual, 5, seed),
-        optimizer,
+        {**optimizer, "epochs": EPOCHS},
         seed=seed,
         log_path=folder / "training.parquet",
+        state_directory=folder / "state",
         fingerprint=name,
         device="cpu",
         checkpoint_seconds=seconds,
         checkpoint_steps=every,
-        **places,
+        snapshots=[*SNAPSHOTS],
     )
+    for snapshot in snapshots:
+        save_file(snapshot.weights(), folder / f"{snapshot.number}.safetensors")
     save_file(model.state_dict(), folder / "model.safetensors")
-    for one in places["shorter"]:
-        remove(one)
-    if not ends_early(optimizer):
-        remove(folder / "state")
-    return -1 - objective.fails_at
+    remove(folder / "state")
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +103,24 @@ def test_interrupted_at_several_steps(tmp_path, undisturbed, every):
 
 def test_checkpoints_by_time(tmp_path, undisturbed):
     interrupt(tmp_path, 4, seconds=0.0, every=None)
-    assert sorted(path.name.split("-")[1] for path in (tmp_path / "state").iterdir()) == ["000000003", "000000004"]
+    assert sorted(path.name.split("-")[1] for path in (tmp_path / "state").glob("*.pt")) == ["000000003", "000000004"]
     interrupt(tmp_path, 4, seconds=1e9, every=None)
-    assert sorted(path.name.split("-")[1] for path in (tmp_path / "state").iterdir()) == ["000000003", "000000004"]
+    assert sorted(path.name.split("-")[1] for path in (tmp_path / "state").glob("*.pt")) == ["000000003", "000000004"]
     finetune(tmp_path, seconds=0.0, every=None)
     assert_same(tmp_path, undisturbed)
+
+
+def harm(path, damage):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes({"flip": bytes(content), "cut": content[:-10], "empty": b""}[damage])
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, undisturbed, damage, caplog):
     interrupt(tmp_path, 20, every=4)
-    earlier, newest = sorted((tmp_path / "state").iterdir())
-    content = bytearray(newest.read_bytes())
-    content[len(content) // 2] ^= 1
-    newest.write_bytes({"flip": bytes(content), "cut": content[:-10], "empty": b""}[damage])
+    earlier, newest = sorted((tmp_path / "state").glob("*.pt"))
+    harm(newest, damage)
     with caplog.at_level(logging.INFO):
         finetune(tmp_path, every=4)
     assert f"{newest} is damaged" in caplog.text
@@ -230,54 +232,59 @@ def test_a_full_disk_costs_the_checkpoint_only(tmp_path, undisturbed, monkeypatc
     assert_same(tmp_path, undisturbed)
 
 
-def test_a_training_goes_on_from_one_that_stopped_earlier(tmp_path, undisturbed):
-    """So weights that a training passes through cost what that one training costs."""
-    first, second, whole = (tmp_path / name for name in ("first", "second", "whole"))
-    assert finetune(first, stop_after=2) == 8
-    assert finetune(second, stop_after=5, shorter=[first]) == 12
-    assert not (first / "state").exists()
-    assert finetune(whole, shorter=[second]) == 20
-    assert not (second / "state").exists()
-    assert_same(whole, undisturbed)
-    assert finetune(tmp_path / "alone", stop_after=5) == 20
-    for name in OUTPUTS:
-        assert (tmp_path / "alone" / name).read_bytes() == (second / name).read_bytes()
+@pytest.mark.parametrize("number", SNAPSHOTS)
+def test_a_snapshot_is_what_the_training_is_then(tmp_path, undisturbed, number):
+    interrupt(tmp_path, SNAPSHOTS[number])
+    *_, newest = sorted((tmp_path / "state").glob("*.pt"))
+    then = torch.load(newest)
+    assert then["step"] == SNAPSHOTS[number]
+    save_file(then["model"], tmp_path / "then.safetensors")
+    assert (tmp_path / "then.safetensors").read_bytes() == undisturbed[f"{number}.safetensors"]
 
 
-def test_a_training_passes_over_checkpoints_that_do_not_lead_to_it(tmp_path, undisturbed):
-    """Of another training, later than it stops, or none."""
-    finetune(tmp_path / "another", stop_after=2, name="another", seed=6)
-    finetune(tmp_path / "later", stop_after=5)
-    others = [tmp_path / "another", tmp_path / "later", tmp_path / "nothing"]
-    assert finetune(tmp_path / "first", stop_after=2, shorter=others) == 8
-    assert finetune(tmp_path / "whole", shorter=[tmp_path / "first"]) == 32
-    assert_same(tmp_path / "whole", undisturbed)
+def snapshots_in(folder):
+    return [int(path.name.split("-")[1]) for path in sorted((folder / "state").glob("*.weights"))]
 
 
-def steps_in(folder):
-    return sorted(int(path.name.split("-")[1]) for path in (folder / "state").iterdir())
+def test_a_snapshot_is_kept_or_taken_again(tmp_path, undisturbed):
+    interrupt(tmp_path, 9, every=7)
+    (taken,) = (tmp_path / "state").glob("*.weights")
+    content = taken.read_bytes()
+    interrupt(tmp_path, 3, every=7)  # from update 7 to 10
+    assert snapshots_in(tmp_path) == [8]
+    assert taken.read_bytes() == content
+    interrupt(tmp_path, 15, every=4)  # from update 8 to 23
+    assert snapshots_in(tmp_path) == [8, 20]
+    finetune(tmp_path, every=4)
+    assert_same(tmp_path, undisturbed)
 
 
-def test_a_training_that_ends_early_leaves_one_checkpoint(tmp_path):
-    finetune(tmp_path, stop_after=5)
-    assert steps_in(tmp_path) == [20]
+@pytest.mark.parametrize(("update", "start"), [(20, "Going on from the checkpoint of step 16 of 40"), (8, None)])
+def test_without_its_snapshots_a_checkpoint_is_none(tmp_path, undisturbed, caplog, update, start):
+    interrupt(tmp_path, 20, every=4)
+    (snapshot,) = (tmp_path / "state").glob(f"*-{update:09d}-*.weights")
+    harm(snapshot, "flip")
+    with caplog.at_level(logging.INFO):
+        finetune(tmp_path, every=4)
+    assert f"{snapshot} is damaged" in caplog.text
+    assert ("Going on" in caplog.text) == bool(start)
+    assert (start or "") in caplog.text
+    assert_same(tmp_path, undisturbed)
 
 
-def test_a_training_that_ends_earlier_than_before_starts_again_and_keeps_its_checkpoints(tmp_path):
-    interrupt(tmp_path, 18, stop_after=5)
-    assert steps_in(tmp_path) == [17, 18]
-    interrupt(tmp_path, 3, stop_after=2)
-    assert steps_in(tmp_path) == [2, 3]
-    assert finetune(tmp_path, stop_after=2) == 5
-    assert steps_in(tmp_path) == [8]
+def test_a_full_disk_ends_a_training_that_has_to_take_a_snapshot(tmp_path, undisturbed, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
 
-
-@pytest.mark.parametrize(("own", "updates"), [(3, 32), (13, 27)])
-def test_a_training_goes_on_from_the_latest_checkpoint_wherever_that_is(tmp_path, undisturbed, own, updates):
-    interrupt(tmp_path / "whole", own)
-    finetune(tmp_path / "first", stop_after=2)
-    assert finetune(tmp_path / "whole", shorter=[tmp_path / "first"]) == updates
-    assert_same(tmp_path / "whole", undisturbed)
+    interrupt(tmp_path, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            finetune(tmp_path)
+    assert snapshots_in(tmp_path) == []
+    assert not (tmp_path / "state" / "partial").exists()
+    finetune(tmp_path)
+    assert_same(tmp_path, undisturbed)
 
 
 def test_checkpoints_are_read_without_unpickling(tmp_path):
@@ -287,7 +294,7 @@ def test_checkpoints_are_read_without_unpickling(tmp_path):
         def __reduce__(self):
             return (os.mkdir, (str(tmp_path / "executed"),))
 
-    checkpoints = Checkpoints(tmp_path / "state", "f", last=1)
+    checkpoints = Checkpoints(tmp_path / "state", "f")
     checkpoints.save(1, {"step": Code()})
     with pytest.raises(Exception, match=r"weights_only|Weights only"):
         checkpoints.newest()
@@ -299,7 +306,7 @@ def test_fingerprint(tmp_path):
     file.write_bytes(b"one")
 
     def job(files, **params):
-        config = {"optimizer": {"lr": 1, "stop_after": 3}}
+        config = {"optimizer": {"lr": 1}, "snapshots": [2]}
         params = {"code": "1", "versions": {"torch": "2.9", "numpy": "2"}, "config": config, "seed": 7, **params}
         return SimpleNamespace(input=InputFiles(toclone=list(map(str, files))), params=params)
 
@@ -307,7 +314,8 @@ def test_fingerprint(tmp_path):
     assert fingerprint(job([file], versions={"numpy": "2", "torch": "2.9"})) == first
     os.utime(file, (0, 0))
     assert fingerprint(job([file])) == first
-    assert fingerprint(job([file], config={"optimizer": {"lr": 1}})) == first
+    assert fingerprint(job([file], config={"snapshots": [2], "optimizer": {"lr": 1}})) == first
+    assert fingerprint(job([file], config={"optimizer": {"lr": 1}})) != first
     for changed in ({"code": "2"}, {"versions": {}}, {"config": {"optimizer": {"lr": 2}}}, {"seed": 8}):
         assert fingerprint(job([file], **changed)) != first
     shutil.copy(file, tmp_path / "another")

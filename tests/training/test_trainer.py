@@ -10,7 +10,6 @@ from training_stand_in import END, TinyCaptioner, data
 
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_table
-from captionlab.training.loop import trainer
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.optimizers import build_optimizer, learning_rate
 from captionlab.training.loop.trainer import Validation, train
@@ -46,13 +45,6 @@ def run(model, batches, folder, validation=None, **optimizer):
 def differences(first, second):
     pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
     return max(float((a - b).abs().max()) for a, b in pairs)
-
-
-def test_trainings_on_a_processor_ask_for_onednn(batches, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(trainer, "use_onednn", lambda: asked.append("once"))
-    run(TinyCaptioner(), batches, tmp_path)
-    assert asked == ["once"]
 
 
 def test_adam_by_hand(batches, tmp_path):
@@ -164,18 +156,7 @@ def test_a_warmup_is_no_longer_than_the_training(batches, tmp_path, answers):
     answers.hold("`warmup` of more updates than the epochs have", raised.value, "optimizer.warmup")
 
 
-@pytest.mark.parametrize("schedule", ["linear", "constant"])
-def test_a_training_that_stops_early_is_part_of_a_longer_one(batches, tmp_path, schedule):
-    """Up to the epoch where it stops, every update is the same."""
-    whole, part = (
-        run(TinyCaptioner(), batches, tmp_path / name, steps=None, epochs=3, schedule=schedule, **more)
-        for name, more in (("whole", {}), ("part", {"stop_after": 1}))
-    )
-    assert len(part["loss"]) == len(batches) < len(whole["loss"])
-    assert part == {name: values[: len(batches)] for name, values in whole.items()}
-
-
-@pytest.mark.parametrize("lengths", [{"steps": 4.0}, {"steps": None, "epochs": 3.0, "stop_after": 1.0}])
+@pytest.mark.parametrize("lengths", [{"steps": 4.0}, {"steps": None, "epochs": 1.0}])
 def test_numbers_of_updates_may_be_written_as_floats(batches, tmp_path, lengths):
     assert len(run(TinyCaptioner(), batches, tmp_path, **lengths)["loss"]) == (lengths["steps"] or len(batches))
 

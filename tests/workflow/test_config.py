@@ -74,7 +74,8 @@ captioners:
     parent: tagged
     corpus: world
     objective: {kind: mlm}
-    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2, stop_after: 1}
+    optimizer: {kind: adamw, lr: 1.0e-3, batch: 4, epochs: 2}
+    snapshots: [1]
   fc:
     family: newfc
     encoder: clip
@@ -303,7 +304,34 @@ def test_the_example_is_accepted():
             {"family": "newfc", "regions": "boxes", "tags": "things", "weights": "a.pt", "tokenizer": "b.json"},
             "captioners.tagged: a newfc reads encoder of images, not regions",
         ),
-        ("captioners.scened.optimizer.stop_after", 3, "stop_after must be at most epochs, which it needs"),
+        ("captioners.scened.snapshots", [1, 2], "has 2, and optimizer.epochs is 2; snapshots are taken before the end"),
+        ("captioners.fc.snapshots", [5], "captioners.fc.snapshots has 5, and optimizer.steps is 2"),
+        ("captioners.scened.snapshots", [3, 1], "captioners.scened.snapshots is [3, 1]; write [1, 3]"),
+        ("captioners.scened.snapshots", [0], "captioners.scened.snapshots.0 is 0; it must be at least 1"),
+        ("captioners.scened.snapshots", 1, "captioners.scened.snapshots is 1; it must be of the type array"),
+        ("captioners.people.snapshots", [1], "captioners.people has no key 'snapshots'"),
+        (
+            "captioners.scened@2",
+            {"family": "human"},
+            "captioners has the name 'scened@2'; names are lower-case letters",
+        ),
+        (
+            "scene_analysis.finetuned",
+            "scened@3",
+            "is 'scened@3', which is not among the captioners; 'scened' has snapshots after 1, and 'scened' itself is",
+        ),
+        (
+            "scene_analysis.pretrained",
+            "tagged@3",
+            "'tagged' has no snapshots; list them under captioners.tagged.snapshots, or write 'tagged'",
+        ),
+        ("study.captioners", ["people", "base", "people@1"], "'people' is not trained here, so it has no snapshots"),
+        (
+            "scene_analysis.finetuned",
+            "scend@1",
+            "is 'scend@1', which is not among the captioners; did you mean 'scened@1'?",
+        ),
+        ("captioners.scened.parent", "scened@1", "its own ancestor (scened -> scened@1 -> scened@1)"),
         (
             "scene_analysis.finetuned",
             "child",
@@ -699,6 +727,13 @@ def test_intervals_of_checkpoints(section):
     checked(edited("checkpoints", section), SCHEMA)
 
 
+def test_a_tracker_that_is_not_installed_is_a_sentence(monkeypatch):
+    config = edited("tracking", "tensorboard")
+    checked(config, SCHEMA)
+    monkeypatch.setattr("captionlab.workflow.references.find_spec", lambda name: None)
+    assert "tracking is tensorboard, which is not installed: pip install tensorboard" in mistakes(config)
+
+
 def test_nobody_is_told_of_one_candidate_and_nothing_is_said_twice():
     text = mistakes(edited("captioners.child.optimizer.batch", 1))
     assert "candidates: 1" not in text
@@ -924,11 +959,3 @@ def test_every_table_of_the_toy_world_at_once():
     ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
     used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
     assert used == {*config["evaluations"]}
-
-
-def test_a_run_says_what_spice_will_take_and_how_to_go_without():
-    parsing = Experiments.spice_note({"parse_references", "score_spice", "render_toyworld"})
-    assert parsing == "SPICE is on: references are parsed, which may take minutes; --config spice=off runs without it."
-    both = Experiments.spice_note({"fetch_spice_models", "parse_references"})
-    assert "369 MB of parser models are fetched; references are parsed" in both
-    assert Experiments.spice_note({"score_spice", "render_toyworld"}) == ""

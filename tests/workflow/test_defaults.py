@@ -119,9 +119,9 @@ def test_a_captioner_has_room_for_as_many_tokens_as_it_declares(family):
 
 def test_an_optimizer_is_what_python_makes_without_them():
     wanted = defaults(Schema(SCHEMA).definitions["optimizer"]["properties"])
-    adam = build_optimizer([Parameter(ones(1, 1))], {"kind": "adam"})
-    assert [*adam.betas] == wanted["betas"]
-    assert adam.decays == [wanted["weight_decay"]]
+    adam = build_optimizer([Parameter(ones(1, 1))], {"kind": "adam", "lr": 1.0})
+    assert [*adam.defaults["betas"]] == wanted["betas"]
+    assert [group["weight_decay"] for group in adam.param_groups] == [wanted["weight_decay"], 0.0]
 
 
 def test_checkpoints_are_written_as_the_schema_says():

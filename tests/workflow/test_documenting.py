@@ -18,7 +18,9 @@ def main_config():
 
 def test_every_model_that_is_trained_has_a_card_beside_its_weights():
     config = main_config()
-    made = {f"captioners/{n}" for n, b in config["captioners"].items() if "objective" in b}
+    blocks = config["captioners"]
+    made = {f"captioners/{n}" for n, block in blocks.items() if "objective" in block}
+    made |= {f"captioners/{n}@{number}" for n, block in blocks.items() for number in block.get("snapshots", [])}
     made |= {f"encoders/{n}" for n in config["encoders"]} | {
         f"scorers/{n}" for n in config["scorers"] if n != "toy-clip"
     }

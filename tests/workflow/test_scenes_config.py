@@ -24,11 +24,11 @@ def test_the_toy_config_asks_for_every_table_and_figure(config):
     assert paper.tables() == [f"scenes_{name}" for name in TABLES]
     assert list(paper.figures()) == [f"scenes_{name}" for name in FIGURES]
     inputs, job = paper.tabulated().inputs, paper.tabulated().params["job"]
-    assert job["labels"]["toy-scened-4"] == "4"
+    assert job["labels"]["toy-scened@4"] == "4"
     assert (job["corpus"], job["validation"]) == ("toy-scenes", "toy-scenes-val")
     assert (inputs["training_images"], job["training"]) == (["results/corpora/toy-scenes/images.parquet"], "toy-scenes")
     assert (job["split"], job["layer"]) == ("test", 1)
-    assert paper.summarised().inputs["scores"][1] == "results/probes/toy-scened-10/scores.parquet"
+    assert paper.summarised().inputs["scores"][1] == "results/probes/toy-scened/scores.parquet"
 
 
 def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from():
@@ -56,13 +56,13 @@ def test_without_the_paper_nothing_is_asked_for(config):
     [
         (lambda c: c.pop("scene_analysis"), "papers.scenes needs what is measured; add the section `scene_analysis`"),
         (lambda c: c["papers"]["scenes"].update(evaluation="valid"), "papers.scenes.evaluation is 'valid'"),
-        (lambda c: c["papers"]["scenes"]["captioners"].update({"12": "toy-scened"}), "captioners.12 is 'toy-scened'"),
+        (lambda c: c["papers"]["scenes"]["captioners"].update({"12": "toy-scend"}), "captioners.12 is 'toy-scend'"),
         (
             lambda c: c["evaluations"]["scenes"]["corpora"].append("toy-scenes"),
             "which has several corpora; Table 1 is about one",
         ),
         (
-            lambda c: c["evaluations"]["scenes"]["captioners"].remove("toy-scened-6"),
+            lambda c: c["evaluations"]["scenes"]["captioners"].remove("toy-scened@6"),
             "which is not in evaluations.scenes.captioners; add it there",
         ),
     ],

@@ -39,7 +39,8 @@ def test_a_seed_is_the_configs_and_what_is_not_asked_for_is_not_there(toy):
 def test_defaults_fit_the_schema_themselves(toy):
     """To write out a default changes nothing."""
     filled = checked(toy, SCHEMA)
-    assert checked(filled, SCHEMA) == filled
+    written = {name: block for name, block in filled["captioners"].items() if "snapshot" not in block}
+    assert checked({**filled, "captioners": written}, SCHEMA) == filled
 
 
 def test_every_objective_of_the_schema_can_be_built():

@@ -1,8 +1,9 @@
-"""Captioners: trained here from scratch, or imported: published weights, or those of another run.
+"""Captioners: trained here from scratch, imported (published weights, or weights of another run), or snapshots.
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
-Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet
-and training_captions.parquet; where it is asked for, results/exports/{captioner}/, which other libraries read
+Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet,
+training_captions.parquet and snapshots/, of which each snapshot becomes the captioner {captioner}@{snapshot}; where it
+is asked for, results/exports/{captioner}/, which other libraries read
 """
 
 
@@ -11,11 +12,11 @@ rule pretrain_captioner:
         images=lab.training_table("captioner", "images"),
         captions=lab.reward_models.captions,
         features=lab.training_features,
-        shorter=lab.shorter_training,
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),
         training_captions=paths.captioner("training_captions.parquet"),
+        snapshots=directory(paths.captioner("snapshots")),  # a folder for each number of `snapshots`, if any
         provenance=paths.provenance("pretrain_captioner/{captioner}"),
     log:
         paths.log("pretrain_captioner/{captioner}"),
@@ -71,6 +72,34 @@ rule import_captioner:
         "../scripts/import_captioner.py"
 
 
+rule take_snapshot:
+    input:
+        snapshots=lab.snapshots_of_training,
+    output:
+        **lab.captioner_model,
+        training=paths.captioner("training.parquet"),
+        provenance=paths.provenance("take_snapshot/{captioner}"),
+    log:
+        paths.log("take_snapshot/{captioner}"),
+    benchmark:
+        paths.benchmark("take_snapshot/{captioner}")
+    wildcard_constraints:
+        captioner=lab.of_kind("captioners", "snapshot"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        **lab.software("take_snapshot"),
+        snapshot=lab.value("captioner", "snapshot"),
+    message:
+        "take the snapshot {wildcards.captioner} of its training"
+    script:
+        "../scripts/take_snapshot.py"
+
+
 rule export_captioner:
     input:
         **lab.captioner_inputs,
@@ -83,7 +112,7 @@ rule export_captioner:
     benchmark:
         paths.benchmark("export_captioner/{captioner}")
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -129,7 +129,7 @@ rule fetch_spice_models:
         **lab.software("fetch_spice_models"),
         required=lab.spice == "required",
     message:
-        "fetch the parser models of SPICE"
+        "fetch the parser models of SPICE, 369 MB unless they are on this machine (--config spice=off runs without)"
     script:
         "../scripts/fetch_spice_models.py"
 
@@ -154,7 +154,7 @@ rule parse_references:
     params:
         **lab.software("parse_references", "pycocoevalcap"),
     message:
-        "parse the references of {wildcards.corpus} for SPICE"
+        "parse the references of {wildcards.corpus} for SPICE, perhaps for minutes (--config spice=off runs without)"
     script:
         "../scripts/parse_references.py"
 

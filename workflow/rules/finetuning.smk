@@ -19,11 +19,11 @@ rule finetune_captioner:
         reward_models_features=lab.reward_models.tables("features"),
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
-        shorter=lab.shorter_training,
     output:
         **lab.captioner_model,
         training=paths.captioner("training.parquet"),
         training_captions=paths.captioner("training_captions.parquet"),
+        snapshots=directory(paths.captioner("snapshots")),  # a folder for each number of `snapshots`, if any
         provenance=paths.provenance("finetune_captioner/{captioner}"),
     log:
         paths.log("finetune_captioner/{captioner}"),

@@ -19,7 +19,7 @@ rule generate_captions:
     benchmark:
         paths.benchmark("generate_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "whole"),
     conda:
         "../../envs/captionlab.yaml"
@@ -50,7 +50,7 @@ use rule generate_captions as generate_shard with:
     benchmark:
         paths.benchmark("generate_shard/{captioner}/{evaluation}/{shard}")
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
@@ -67,7 +67,7 @@ rule join_captions:
     benchmark:
         paths.benchmark("join_captions/{captioner}/{evaluation}")
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned"),
+        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
     conda:
         "../../envs/captionlab.yaml"

@@ -7,10 +7,15 @@ github.com/mlfoundations/open_clip. The only module that imports open_clip.
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import open_clip
 import torch
+from open_clip.constants import OPENAI_DATASET_MEAN as MEAN
+from open_clip.constants import OPENAI_DATASET_STD as STD
+from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
 from PIL import Image
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -18,7 +23,6 @@ from torch.nn.utils.rnn import pad_sequence
 from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
-from captionlab.imports import open_packages, without_compiler
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 logger = logging.getLogger(__name__)
@@ -75,14 +79,6 @@ DECLARATION = EncoderFamily(
 )
 
 
-# All of open_clip and torchvision takes as long to import as torch. transformers and timm are optional to open_clip.
-open_packages("open_clip", "torchvision", "torchvision.ops")
-with without_compiler("transformers", "timm"):
-    import open_clip
-    from open_clip.constants import OPENAI_DATASET_MEAN as MEAN
-    from open_clip.constants import OPENAI_DATASET_STD as STD
-    from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
-
 # The keys of a model config that leave it a CLIP; open_clip knows more, for other families.
 ARCHITECTURE = ("embed_dim", "vision_cfg", "text_cfg", "quick_gelu")
 VISION = ("image_size", "layers", "width", "head_width", "patch_size", "mlp_ratio")
@@ -121,11 +117,10 @@ def tokenise(captions: Sequence[str], context_length: int) -> list[list[int]]:
     return [distinct[caption] for caption in captions]
 
 
-def _tokenizer() -> Any:
-    """open_clip's own, made with its module, which takes 0.2 s that nobody needs who embeds images."""
-    from open_clip.tokenizer import _tokenizer as tokenizer
-
-    return tokenizer
+@cache
+def _tokenizer() -> open_clip.SimpleTokenizer:
+    """Return open_clip's tokenizer, with OpenAI's merges."""
+    return open_clip.SimpleTokenizer()
 
 
 def pad(tokens: Sequence[Sequence[int]]) -> Tensor:
@@ -200,8 +195,10 @@ class Clip(DualEncoder):
             if self._is_resnet:
                 states = tower.layer4(tower.layer3(tower.layer2(tower.layer1(tower.stem(images)))))
                 return states.flatten(2).transpose(1, 2).float()
-            # All states of a ViT; the first is that of the class token.
-            return tower.ln_post(tower.transformer(tower._embeds(images)))[:, 1:].float()
+            states = tower.forward_intermediates(
+                images, indices=1, normalize_intermediates=True, intermediates_only=True, output_fmt="NLC"
+            )
+            return states["image_intermediates"][0].float()
 
     @property
     def _is_resnet(self) -> bool:

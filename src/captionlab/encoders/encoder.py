@@ -9,7 +9,6 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -114,6 +113,7 @@ class DualEncoder(Encoder):
 
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
         """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
-        model = copy(self.model)
-        model._modules = {name: module for name, module in self.model._modules.items() if name != self.image_tower}
-        return type(self)(model, {**self.config, "image_tower": False, **notes}, self.device)
+        config = {**self.config, "image_tower": False, **notes}
+        model, tower = self.with_random_weights(config), f"{self.image_tower}."
+        model.load_state_dict({n: value for n, value in self.model.state_dict().items() if not n.startswith(tower)})
+        return type(self)(model, config, self.device)

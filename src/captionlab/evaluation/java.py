@@ -11,6 +11,8 @@ from pathlib import Path
 # Of a program that runs for seconds: half of METEOR's processor time went into compiling it well. What a Java does not
 # know of these it passes over.
 SHORT = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+# The locale of every Java program here: by a user's locale it would write 0,5 for 0.5 and put letters into lower case.
+LOCALE = {"LC_ALL": "C.UTF-8"}
 
 
 class JavaError(RuntimeError):
@@ -19,14 +21,17 @@ class JavaError(RuntimeError):
 
 @contextmanager
 def java_on_path() -> Iterator[Path]:
-    """Put the folder of a working Java at the front of PATH in the block: pycocoevalcap runs the literal `java`."""
-    java = find_java()
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{java.parent}{os.pathsep}{before}"
+    """Put a working Java at the front of PATH, and set LOCALE, in the block: pycocoevalcap runs the literal `java`."""
+    java, before = find_java(), dict(os.environ)
+    os.environ.update(LOCALE, PATH=f"{java.parent}{os.pathsep}{before.get('PATH', '')}")
     try:
         yield java
     finally:
-        os.environ["PATH"] = before
+        for name in ("PATH", *LOCALE):
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                del os.environ[name]
 
 
 def find_java() -> Path:

@@ -1,6 +1,7 @@
 """Tokenisation as in the Penn treebank, by the Java program and the list of punctuation of pycocoevalcap."""
 
 import logging
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from pycocoevalcap.tokenizer import ptbtokenizer
 
-from captionlab.evaluation.java import SHORT, JavaError, find_java
+from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 
 # What the tokeniser takes for the end of a line (found by trying every character of the basic plane), and U+0085.
 LINE_ENDS = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]+")
@@ -29,7 +30,8 @@ def tokenize(captions: Sequence[str]) -> list[str]:
     jar = Path(ptbtokenizer.__file__).with_name(ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR)
     program = [str(find_java()), *SHORT, "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer"]
     text = "".join(LINE_ENDS.sub(" ", caption) + "\n" for caption in captions)
-    done = subprocess.run([*program, "-preserveLines", "-lowerCase"], input=text.encode(), capture_output=True)
+    program += ["-preserveLines", "-lowerCase"]
+    done = subprocess.run(program, input=text.encode(), capture_output=True, env={**os.environ, **LOCALE})
     messages = done.stderr.decode(errors="replace").strip()
     if done.returncode < 0:
         raise JavaError(

@@ -156,9 +156,9 @@ def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, li
 def comparison_columns(
     results: Iterable[Result], parents: Mapping[str, str | None], ends: Mapping[str, str], trainings: Names
 ) -> dict[str, list[Any]]:
-    """Columns of the COMPARISONS table: each captioner against its parent, where both are in the same evaluation.
+    """Return the columns of the COMPARISONS table: each captioner against its parent, if an evaluation has both.
 
-    And against the one of `ends`, which its finetuning ended with where it was stopped before; and the means of these
+    Each snapshot that `ends` has is also compared with the end of its training. Then come the means of these
     differences over the `trainings` of a captioner. Raises ValueError when two were evaluated on different images.
     """
     found = _by_place(results)

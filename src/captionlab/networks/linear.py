@@ -1,8 +1,9 @@
 """Linear layers, whose large products are oneDNN's where a processor computes them.
 
 torch multiplies float32 matrices by MKL, which leaves the widest vectors of AMD's processors unused; oneDNN, which
-torch has for convolutions, uses them (docs/performance.md, Products of matrices). It adds in another order, so results
-differ from torch's by rounding.
+torch has for convolutions, uses them. With 768 x 2304 weights on one thread of an EPYC with AVX-512, 8 rows run at 90
+GFLOP/s in place of 42, and 40 rows at 191 in place of 85; an update of discriminative finetuning of GPT-2 small is 1.7
+times as fast (docs/performance.md). oneDNN adds in another order, so results differ from torch's by rounding.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-# Fewer weights than this, 2 MiB of them, may stay in the cache of a core. Their products keep the bits of torch's.
+# Fewer weights than this, 2 MiB of them, may stay in the cache of a core, and torch multiplies them.
 FEWEST_WEIGHTS = 2**19
 
 

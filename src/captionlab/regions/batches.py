@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
 # Bytes of regions that a table keeps in memory: all of a small corpus; of a large one some 60 groups of rows, half of
-# which are mixed at a time. benchmarks/feature_tables.py says what that costs.
+# which are mixed at a time.
 MEMORY = 256 << 20
 
 

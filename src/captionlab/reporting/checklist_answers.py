@@ -51,8 +51,13 @@ class Known:
 
     @property
     def trained(self) -> list[Row]:
-        """The models that the run trained."""
+        """The models that the run trained, with the snapshots of their trainings."""
         return [model for model in self.models if model["job"]]
+
+    @property
+    def trainings(self) -> list[Row]:
+        """The models at the ends of the trainings of the run."""
+        return [model for model in self.trained if not model["snapshot_of"]]
 
 
 def questions(known: Known) -> Iterator[Question]:
@@ -109,12 +114,12 @@ def _models(known: Known) -> Iterator[Question]:
         ]
         if found:
             yield Question(MODELS, f"size of {section}", f"how large is each {kind}?", found, CARDS, "C1", "8")
-    trained = known.trained
-    if not trained:
+    ends = known.trainings
+    if not ends:
         yield unknown(MODELS, "training", "how was each model trained?", "The run trains no model.", "C2, C3", "6, 7")
         return
-    several = [model for model in trained if model["trainings"] and model["name"] == model["trainings"][0]]
-    alone = [model for model in trained if not model["trainings"]]
+    several = [model for model in ends if model["trainings"] and model["name"] == model["trainings"][0]]
+    alone = [model for model in ends if not model["trainings"]]
     said = [Answer(trainings(len(model["trainings"])), model["name"]) for model in several]
     said += [Answer(f"{trainings(1)} each: {', '.join(model['name'] for model in alone)}")] if alone else []
     yield Question(MODELS, "trainings", "how often was each model trained?", said, CARDS, "C3", "7")
@@ -123,12 +128,13 @@ def _models(known: Known) -> Iterator[Question]:
     said.append(Answer(f"seed {known.run['seed']}, of the config", "everything else that is drawn"))
     yield Question(MODELS, "seeds", "which seeds were used?", said, CARDS, "C3", "4, 7")
     text = "what are the hyper-parameters of each training?"
-    said = [Answer(f"as the card of each of the {len(trained)} trained models lists them")]
+    said = [Answer(f"as the card of each of the {len(known.trained)} trained models lists them")]
     yield Question(MODELS, "hyper-parameters", text, said, CARDS, "C2", "6")
     yield _search(known)
     text = "how do the kept weights do on validation data?"
-    said = [Answer(validation_text(found), name.partition("/")[2]) for name, found in known.validated.items() if found]
-    others = len(trained) - len(said)
+    validated = {name: found for name, found in known.validated.items() if found}
+    said = [Answer(validation_text(found), name.partition("/")[2]) for name, found in validated.items()]
+    others = sum(f"{model['section']}/{model['name']}" not in validated for model in ends)
     said += [Answer(f"{trainings(others)} without validation: the last weights count")] if others else []
     yield Question(MODELS, "validation", text, said, TRAINING_LOG, "C2", "6")
 

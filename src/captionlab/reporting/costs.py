@@ -8,8 +8,9 @@ processors every half minute, and does not see what a job took after it looked l
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,9 +20,6 @@ from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 from captionlab.tables import Column as Stored
 from captionlab.tables import TableSchema, damage_named
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COSTS = TableSchema(
     "costs of a run",
@@ -132,8 +130,6 @@ def estimate(pending: Sequence[tuple[str, str]], earlier: Sequence[Row]) -> "pd.
     `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts. By rule the number of
     `jobs`, their `seconds` and `gpu_seconds` in sum, and the `longest`; missing where no job of the rule ever ran.
     """
-    import pandas as pd
-
     key, times = ["rule", "job"], ["seconds", "gpu_seconds"]
     known = pd.DataFrame([*earlier], columns=[*key, *times]).drop_duplicates(key, keep="last")
     known = known.astype(dict.fromkeys(times, float))

@@ -170,6 +170,10 @@ def _training(model: Trained, context: Context) -> list[str]:
     if described["rewards"]:
         rewards = (_link(model, section, name, context) for section, name in described["rewards"])
         lines.append(f"- Rewarded by: {', '.join(rewards)}")
+    if training := described["snapshot_of"]:
+        of, passed = _link(model, model.section, training, context), model.config["origin"]["snapshot"]
+        after = f"epoch {passed['epochs']}" if "epochs" in passed else f"update {many(passed['updates'])}"
+        lines.append(f"- Snapshot: the training of {of} after {after}; time and memory are of the whole training")
     lines += [f"- Updates: {many(model.updates)}", f"- Seed: {made['params'].get('seed', UNKNOWN)}"]
     if trainings := [name for name in described["trainings"] if name != model.name]:
         lines.append(f"- Trainings of the same settings by other seeds: {', '.join(trainings)}")
@@ -207,7 +211,7 @@ def _cost(cost: Row | None) -> list[str]:
     return [
         f"- Time: {clock(cost['seconds'])} on the clock, {clock(cost['cpu_seconds'] or 0.0)} of processors, "
         f"{gpu if cost['gpu_seconds'] else 'no GPU'}; memory: {memory}",
-        "- Where it went on from a checkpoint, of an interrupted or of a shorter training, time is since then",
+        "- Where an interrupted training went on from a checkpoint, time is since then",
         "- Energy and emissions: not measured",
     ]
 
@@ -242,7 +246,7 @@ def _loading(model: Trained) -> list[str]:
     names = "".join(f", {key}: {name}" for key, name in model.described["names"].items())
     lines = [
         "In a config of captionlab, where `FOLDER` is that of this card:", "", "```yaml",
-        f"{model.section}:", f"  {model.name}: {{run: FOLDER{names}}}", "```", "",
+        f"{model.section}:", f"  {model.name.replace('@', '-')}: {{run: FOLDER{names}}}", "```", "",
     ]  # fmt: skip
     if model.described["names"]:
         lines += ["What it reads must be what it was trained with, so take that from the same run.", ""]

@@ -17,13 +17,10 @@ from captionlab.reporting.runs import Row
 # Jobs of a rule that are named, and parameters of a job.
 SHOWN = 3
 AFTER = "what it reads is made again"
-NOTES = {
-    AFTER: f"Where it says that {AFTER}: should that turn out as it was, the job is left out.",
-    "locked": (
-        "The folder is locked: a run is under way, or one was killed. If none is under way, the command of the run "
-        "with --unlock takes the lock away (docs/troubleshooting.md)."
-    ),
-}
+LOCKED = (
+    "The folder is locked: a run is under way, or one was killed. If none is under way, the command of the run "
+    "with --unlock takes the lock away (docs/troubleshooting.md)."
+)
 
 
 class PlannedJob(NamedTuple):
@@ -156,8 +153,7 @@ def status_text(plan: Plan, measured: Sequence[Row]) -> str:
                 groups[job.rule, "; ".join(job.why)].append(job.name)
         rows = [[rule, *_pending(rule, names, seconds), why] for (rule, why), names in groups.items()]
         lines += ["Would run:", "", *_table(["rule", "jobs", "which", "took last", "why"], [False, True], rows)]
-    told = {AFTER: any(job.why == (AFTER,) for job in plan.jobs), "locked": plan.locked}
-    return "\n".join([*lines, *(f"\n{NOTES[note]}" for note, holds in told.items() if holds)]) + "\n"
+    return "\n".join([*lines, *([f"\n{LOCKED}"] if plan.locked else [])]) + "\n"
 
 
 def _made(jobs: Sequence[PlannedJob], seconds: Mapping[tuple[str, str], float | None]) -> list[str]:

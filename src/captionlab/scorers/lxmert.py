@@ -10,19 +10,14 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor
+from transformers import LxmertConfig, LxmertModel
 
 from captionlab.declarations import ScorerFamily
-from captionlab.imports import open_packages, without_compiler
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
-
-open_packages("torchvision")
-with without_compiler(later=["scipy.optimize"]):  # of a loss
-    from transformers.models.lxmert.configuration_lxmert import LxmertConfig
-    from transformers.models.lxmert.modeling_lxmert import LxmertModel
 
 DECLARATION = ScorerFamily(
     reads="regions",

@@ -9,8 +9,6 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch.nn.init import normal_
-from torch.overrides import TorchFunctionMode
 
 from captionlab.declarations import defined, family_class
 from captionlab.files import replacing
@@ -97,21 +95,13 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
     return scorer.to(device).requires_grad_(False).eval()
 
 
-class _Unfilled(TorchFunctionMode):
-    """Networks that are built meanwhile are not filled at random; on "meta" that would import torch's compiler, 1 s."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        return kwargs["tensor"] if func is normal_ else func(*args, **kwargs)
-
-
 def _described(
     path: Path, described: Mapping[str, Any], vocabulary: str | os.PathLike[str], settings: Mapping[str, Any]
 ) -> NetworkScorer:
     """The scorer of a config.json, without values, with some settings of its `Matching` changed."""
     try:
         matching = Matching(**{**described["matching"], **settings})
-        with torch.device("meta"), _Unfilled():
+        with torch.device("meta"):
             network = family_class("scorers", described["family"])(**described["architecture"])
         words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation)
         return NetworkScorer(network, words, matching)
@@ -132,7 +122,7 @@ def _published(
     declared = defined("scorers", config["family"], "DECLARATION").imported
     options = with_sizes_beside(weights, options, ("heads", *declared))
     try:
-        with torch.device("meta"), _Unfilled():
+        with torch.device("meta"):
             network, state = family.from_published(checkpoint, head=matching.head, **options)
         words = WordPieces.load(vocabulary, matching.lowercase, matching.strip_punctuation, *family.ADDED)
         scorer = NetworkScorer(network, words, matching)

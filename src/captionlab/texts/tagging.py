@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from captionlab.imports import without
 from captionlab.paths import RESOURCES
 from captionlab.texts.unknown import UNKNOWN
 
@@ -35,11 +34,8 @@ def load_tagger(model: str | os.PathLike[str]) -> "Language":
 
     Raises TaggerError that says how to get it.
     """
-    # spaCy imports torch where it finds it, which takes several times as long; the models here do not use it. Its
-    # commands take a third of what is left.
-    hidden = ["torch"] if {"torch", "spacy"}.isdisjoint(sys.modules) else []
-    with without(*hidden, later=["spacy.cli", "spacy.cli.info"]):
-        import spacy
+    import spacy  # which imports torch; jobs that read tags need neither
+
     folder = Path(model) if Path(model).is_dir() else RESOURCES / model
     try:
         tagger = spacy.load(folder if folder.is_dir() else str(model), exclude=UNUSED)

@@ -1,1 +1,1 @@
-"""Trainings that can be watched: curves, and captions of a few images, in TensorBoard or Trackio. No result asks it."""
+"""Trainings that can be watched in TensorBoard: curves, and captions of a few images. No result depends on it."""

@@ -14,7 +14,7 @@ from captionlab.groups import read_chosen
 from captionlab.pixels import open_image
 from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
-from captionlab.tracking.tracker import Example
+from captionlab.tracking.updates import Example
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,12 @@
 """The training of a captioner as a rule asks for it: by any objective, of any family, from scratch or from a parent."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import torch
 
 from captionlab.captioners.adapters import merge_adapters
@@ -11,15 +14,18 @@ from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
 from captionlab.declarations import defined
 from captionlab.distributed import is_first
+from captionlab.files import replacing_folder
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.schemas import TRAINING
 from captionlab.scripting import device, folder_of
+from captionlab.tables import read_table, write_table
 from captionlab.training.loop.batches import Batches, ImageBatch
-from captionlab.training.loop.checkpoints import ends_early, job_arguments, remove
+from captionlab.training.loop.checkpoints import Changing, job_arguments, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.examples import Examples
-from captionlab.training.loop.trainer import Objective, Validation, train
+from captionlab.training.loop.trainer import Objective, Snapshot, Validation, train
 from captionlab.training.rewards.cider import CiderD
 
 # Images whose captions are kept at each validation.
@@ -44,7 +50,7 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
 
     `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
     """
-    params, config = job.params, job.params.config
+    config = job.params.config
     data = replace(data, captioner=captioner, tokenizer=tokenizer)
     build = defined("training.objectives", config["objective"]["kind"], "build")
     objective, batches = build(config["objective"], data)
@@ -55,16 +61,38 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
         examples = examples_of(objective, batches, data, decoding)
         validation = Validation(score, chosen["every"], "cider", chosen["select"], examples)
     options = job_arguments(job)
-    train(captioner.to(device()), objective, batches, config["optimizer"], validation=validation, **options)
-    if config.get("lora", {}).get("merge"):
-        merge_adapters(captioner)
+    captioner.to(device())
+    snapshots = train(captioner, objective, batches, config["optimizer"], validation=validation, **options)
     if is_first():
         examples.write(job.output.training_captions)
-        save_captioner(captioner, tokenizer, folder_of(job.output.weights), {"config": config, "seed": params.seed})
-        for directory in options["shorter"]:
-            remove(directory)
-        if not ends_early(config["optimizer"]):
-            remove(options["state_directory"])
+        with replacing_folder(Path(job.output.snapshots)) as folder:
+            for snapshot in snapshots:
+                _write_snapshot(job, captioner, tokenizer, snapshot, folder / str(snapshot.number))
+        _save(job, captioner, tokenizer, folder_of(job.output.weights))
+        remove(options["state_directory"])
+
+
+def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
+    """Write a captioner that was trained, in which adapters may become part of the weights."""
+    # Of the snapshots the others know nothing, nor the end: one more changes no file of them.
+    config = {key: value for key, value in job.params.config.items() if key != "snapshots"}
+    if config.get("lora", {}).get("merge"):
+        merge_adapters(captioner)
+    save_captioner(captioner, tokenizer, folder, {"config": config, "seed": job.params.seed, **origin})
+
+
+def _write_snapshot(
+    job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, snapshot: Snapshot, folder: Path
+) -> None:
+    """Write what a training that stops there would have written: the captioner and its log."""
+    captioner = copy.deepcopy(captioner)
+    Changing(captioner).load_state_dict(snapshot.weights())
+    passed = {"epochs": snapshot.number} if "epochs" in job.params.config["optimizer"] else {}
+    _save(job, captioner, tokenizer, folder, snapshot={**passed, "updates": snapshot.updates})
+    log = read_table(job.output.training, TRAINING)
+    write_table(
+        folder / Path(job.output.training).name, TRAINING, log.filter(pc.less_equal(log["step"], snapshot.updates))
+    )
 
 
 def examples_of(objective: Objective, batches: Batches, data: TrainingData, decoding: Decoding) -> Examples:

@@ -46,7 +46,7 @@ KINDS: Mapping[str, Callable[[Block], str]] = {
     "encoders": model_kind,
     "regions": lambda block: str(block["source"]),
     "scorers": model_kind,
-    "captioners": captioner_kind,
+    "captioners": lambda block: "snapshot" if "snapshot" in block else captioner_kind(block),
     "evaluations": lambda block: "in-shards" if block["shards"] > 1 else "whole",
 }
 

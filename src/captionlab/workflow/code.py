@@ -32,7 +32,8 @@ DAYS = 30  # that fingerprints of sources are kept; those that are still needed 
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
 # provenance.
 PLUMBING = frozenset(
-    f"captionlab.{name}" for name in ("failures", "progress", "provenance", "scripting", "slots", "tracking.tracker")
+    f"captionlab.{name}"
+    for name in ("failures", "progress", "provenance", "scripting", "slots", "tracking.tracker", "tracking.updates")
 )
 
 

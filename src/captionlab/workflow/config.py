@@ -16,6 +16,7 @@ from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.reuse import Reused
 from captionlab.workflow.schema import Schema
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
+from captionlab.workflow.snapshots import with_snapshots
 
 # Below the folder of the Snakefile.
 SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
@@ -58,7 +59,7 @@ def checked(config: Block, schema: Path) -> Block:
     known = reused.with_families()
     mistakes, followed = language.mistakes(known)
     mistakes += reused.mistakes
-    filled = reused.as_files(language.filled(known)) if followed else config
+    filled = with_snapshots(reused.as_files(language.filled(known))) if followed else config
     if followed and reused.complete():
         mistakes += [*reference_mistakes(filled), *reused.width_mistakes(filled)]
         unclear = [*seeds_mistakes(filled, language)]

@@ -10,11 +10,12 @@ from captionlab.judgements import JUDGED
 from captionlab.reporting.paper import listed
 from captionlab.sources.table import Source, hub_models, read_sources, serving
 from captionlab.workflow.basis import Basis
-from captionlab.workflow.blocks import KINDS, Block, normalise
+from captionlab.workflow.blocks import KINDS, Block, normalise, without
 from captionlab.workflow.families import DECLARED, headline, judgement_readers
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.retrieving import below
 from captionlab.workflow.schema import Schema
+from captionlab.workflow.snapshots import training_of
 
 SECTIONS = ("captioners", "encoders", "scorers")
 # The rule that trains what comes about in one of these ways; KINDS has all ways.
@@ -59,6 +60,7 @@ class Documenting:
             if (section, name) in found or block is None or block.get("family", block.get("reader")) == JUDGED:
                 continue
             found.add((section, name))
+            ahead += [(section, training_of(name))] if "snapshot" in block else []
             ahead += self._named(block, properties[section]["additionalProperties"])
         return found
 
@@ -86,11 +88,12 @@ class Documenting:
         return self.used("corpora")
 
     def _way(self, section: str, name: str) -> str:
-        return KINDS[section](self.basis.config[section][name])
+        # A snapshot comes about as its training does.
+        return KINDS[section](without(self.basis.config[section][name], "snapshot"))
 
     def rule(self, section: str, name: str) -> str:
         """The job that trained a model, below the folders of logs, measurements and provenance."""
-        return f"{TRAINING[section][self._way(section, name)]}/{name}"
+        return f"{TRAINING[section][self._way(section, name)]}/{training_of(name)}"
 
     # ------------------------------------------------------------------------------------------------ files
     def cards(self) -> list[str]:
@@ -115,8 +118,9 @@ class Documenting:
 
     # --------------------------------------------------------------------------------------------- facts
     def seeds_of_trainings(self) -> dict[str, int]:
-        """The seed of each trained model, by its section and name."""
-        return {f"{section}/{name}": int(self.basis.config[section][name]["seed"]) for section, name in self.trained()}
+        """The seed of each training of a model, by the section and name of the model."""
+        blocks = {f"{section}/{name}": self.basis.config[section][name] for section, name in self.trained()}
+        return {name: int(block["seed"]) for name, block in blocks.items() if "snapshot" not in block}
 
     @staticmethod
     def training_rules() -> list[str]:
@@ -171,6 +175,7 @@ class Documenting:
                 "names": {key: block[key] for block in reversed(blocks) for key in READS if key in block},
                 "rewards": self._rewards(section, line),
                 "select": bool(blocks[0].get("validation", {}).get("select", False)),
+                "snapshot_of": training_of(name) if "snapshot" in blocks[0] else None,
                 "trainings": next((names for names in self.seeds[section].values() if name in names), []),
                 "papers": self._papers(section, name),
                 "sources": [source for one in line for source in self._sources(section, one)],

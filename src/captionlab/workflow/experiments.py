@@ -4,17 +4,13 @@ A rule names a method of `Experiments`, or of a part of it, as its input functio
 the wildcards.
 """
 
-import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import chain
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-from snakemake.io import ancient
 
 from captionlab import paths
 from captionlab.failures import locked
@@ -40,6 +36,7 @@ from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
+from captionlab.workflow.snapshots import training_of, with_snapshots
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -61,7 +58,7 @@ class Experiments(Basis):
             "ancestors": lambda wildcards: self.ancestor_files(wildcards.captioner),
         }
         # Of each captioner with several seeds its trainings.
-        seeds = {section: trainings(config, section) for section in SECTIONS}
+        seeds = {section: trainings(with_snapshots(config), section) for section in SECTIONS}
         self.trainings = seeds["captioners"]
         self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
@@ -135,14 +132,6 @@ class Experiments(Basis):
         place = next(place for place in (Path(paths.RESULTS), Path.cwd()) if place.exists())
         if not os.access(place, os.W_OK):
             raise ConfigError(locked(place.absolute()))
-
-    @staticmethod
-    def spice_note(planned: Collection[str]) -> str:
-        """What a run is told that is going to fetch or to parse for SPICE, by the rules of its jobs; else nothing."""
-        fetched = "unless an earlier run left them on this machine, 369 MB of parser models are fetched; "
-        parts = {"fetch_spice_models": fetched, "parse_references": "references are parsed, which may take minutes; "}
-        found = [part for rule, part in parts.items() if rule in planned]
-        return f"SPICE is on: {''.join(found)}--config spice=off runs without it." if found else ""
 
     def lend_library(self) -> None:
         """Let scripts import the library of this checkout, also in an environment that Snakemake made."""
@@ -239,24 +228,9 @@ class Experiments(Basis):
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
-    def shorter_training(self, wildcards: Wildcards) -> list[str]:
-        """The weights of the longest training that is this one, stopped earlier: it goes on from there. One or none.
-
-        Made anew, they make nothing else anew: they only have to be there first, for the checkpoint beside them.
-        """
-        own = self.captioners[wildcards.captioner]
-        stops = self._stops.get(_but_for_stop(own), {})
-        earlier = [stop for stop in stops if stop < _stop(own)]
-        return [ancient(paths.captioner("model.safetensors", stops[max(earlier)]))] if earlier else []
-
-    @cached_property
-    def _stops(self) -> dict[str, dict[float, str]]:
-        """Of each training that some captioners stop early, by what they have in common, those captioners."""
-        found: dict[str, dict[float, str]] = {}
-        for name, block in self.captioners.items():
-            if "stop_after" in block.get("optimizer", {}):
-                found.setdefault(_but_for_stop(block), {})[_stop(block)] = name
-        return found
+    def snapshots_of_training(self, wildcards: Wildcards) -> str:
+        """Return the folder with the snapshots of the training that a captioner is a snapshot of."""
+        return paths.captioner("snapshots", training_of(wildcards.captioner))
 
     def parent_ancestors(self, wildcards: Wildcards) -> list[str]:
         """The files that it is read with, where it is adapters."""
@@ -439,12 +413,3 @@ class Experiments(Basis):
             "toy": any(corpus["reader"] == "toyworld" for corpus in self.corpora.values()),
             "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
         }
-
-
-def _stop(block: Block) -> float:
-    """The epochs after which a training stops that may be known by its updates alone."""
-    return float(block["optimizer"].get("stop_after", block["optimizer"].get("epochs", inf)))
-
-
-def _but_for_stop(block: Block) -> str:
-    return json.dumps({**block, "optimizer": without(block["optimizer"], "stop_after")}, sort_keys=True)

@@ -5,18 +5,21 @@ The config fits its schema, so that every name leads somewhere, and has all defa
 
 import shlex
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import product
 
 from captionlab.roles import ROLES
-from captionlab.tracking.packages import missing
 from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, has_captions, model_kind, root_of
 from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.workflow.schema import hint
+from captionlab.workflow.snapshots import snapshot_mistakes
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:
     """One sentence for each thing that cannot be done."""
-    if broken := [mistake for name in config["captioners"] for mistake in _parent_mistakes(config, name)]:
+    # What is wrong with a snapshot is said of its training.
+    captioners = {name: block for name, block in config["captioners"].items() if "snapshot" not in block}
+    if broken := [mistake for name in captioners for mistake in _parent_mistakes(config, name)]:
         yield from broken
         return
     for name, corpus in config["corpora"].items():
@@ -30,7 +33,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, scorer in config["scorers"].items():
         if model_kind(scorer) == "trained":
             yield from _scorer_mistakes(config, f"scorers.{name}", scorer)
-    for name, captioner in config["captioners"].items():
+    for name, captioner in captioners.items():
         yield from _captioner_mistakes(config, name, captioner)
     for name, evaluation in config["evaluations"].items():
         yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
@@ -38,8 +41,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, block in config["judgements"].items():
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
     yield from _command_mistakes(config["metrics"])
-    if absent := missing(config["tracking"]):
-        yield absent
+    if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
+        yield "tracking is tensorboard, which is not installed: pip install tensorboard"
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if learnt := config.get("language", {}).get("model", {}).get("corpus"):
@@ -184,8 +187,7 @@ def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
     yield from _caption_mistakes(config, where, block["corpus"], "nothing can be trained on it")
     yield from _size_mistakes(config, where, block["corpus"], "train", optimizer["batch"], "a batch")
-    if optimizer.get("stop_after", 0) > optimizer.get("epochs", 0):
-        yield f"{where}.optimizer.stop_after must be at most epochs, which it needs"
+    yield from snapshot_mistakes(where, block)
     if (warmup := optimizer["warmup"]) > (steps := optimizer.get("steps", warmup)):
         yield f"{where}.optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less"
     if (parts := optimizer["accumulate"]) > (batch := optimizer["batch"]):

@@ -35,6 +35,7 @@ from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block
 from captionlab.workflow.families import a_family, declared_cases, encoders, score_tables
 from captionlab.workflow.papers import paper_parts
+from captionlab.workflow.snapshots import snapshot_hint, with_snapshots
 
 # What may be named as if it were a section of every config.
 VOCABULARIES = {"domains": DOMAINS}
@@ -225,7 +226,7 @@ class _Keywords:
     NAMES = ("_union", "_names", "_rules", "_within", "_sections", "_divides")
 
     def __init__(self, config: Block):
-        self.config = config
+        self.config = with_snapshots(config)
 
     def _section(self, name: str) -> Mapping[str, Any]:
         section = VOCABULARIES.get(name, self.config.get(name))
@@ -244,7 +245,8 @@ class _Keywords:
         for name in _strings(names):
             block = there.get(name)
             if name not in there:
-                yield ValidationError(f"{{place}} is {name!r}, which is not among the {section}; {hint(name, there)}")
+                meant = (snapshot_hint(name, there) if section == "captioners" else "") or hint(name, there)
+                yield ValidationError(f"{{place}} is {name!r}, which is not among the {section}; {meant}")
             elif isinstance(block, dict) and (wrong := _refused(name, block, part)):
                 yield ValidationError(f"{{place}} {wrong}")
 

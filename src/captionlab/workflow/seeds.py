@@ -11,6 +11,7 @@ from typing import Any
 from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block, without
 from captionlab.workflow.schema import Schema
+from captionlab.workflow.snapshots import with_seed
 
 SECTIONS = ("encoders", "scorers", "captioners")
 
@@ -18,7 +19,7 @@ SECTIONS = ("encoders", "scorers", "captioners")
 def trainings(config: Block, section: str) -> dict[str, list[str]]:
     """Of each block of a section that has seeds its trainings, the first by the name of the block."""
     return {
-        name: [name, *(f"{name}-{seed}" for seed in block["seeds"][1:])]
+        name: [name, *(with_seed(name, seed) for seed in block["seeds"][1:])]
         for name, block in config.get(section, {}).items()
         if "seeds" in block
     }
@@ -28,6 +29,8 @@ def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
     """One sentence for each training that has a name which is taken, or leads to one of a seed that is not there."""
     for section in SECTIONS:
         for name, names in trainings(config, section).items():
+            if "snapshot" in config[section][name]:
+                continue  # What is wrong with it is said of its training.
             for training in set(names[1:]) & config[section].keys():
                 yield f"{section}.{name}.seeds makes {training!r}, which is in {section} already; rename that"
             yield from _unpaired(config, schema, section, name)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pycocoevalcap import spice
 
 from captionlab.declarations import ScoreTable
-from captionlab.evaluation.java import find_java
+from captionlab.evaluation.java import LOCALE, find_java
 from captionlab.evaluation.summary import (
     PER_CENT,
     Job,
@@ -226,7 +226,8 @@ def _run(
         *(str(folder / "captions.json"), "-silent", *options),
     ]
     logger.info("SPICE parses and scores %d captions with their references", len(entries))
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    environment = {**os.environ, **LOCALE}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", env=environment)
     said = HARMLESS.sub("", done.stderr).strip()
     logger.info("%s", said)
     if done.returncode == 0:

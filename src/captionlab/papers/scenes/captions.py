@@ -32,7 +32,7 @@ def caption_rows(
 ) -> tuple[Rows, Rows]:
     """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents.
 
-    Against the captioner `end`, with which the finetuning ends, whether those stopped before are similar to it.
+    Against the captioner `end`, with which the finetuning ends, whether its snapshots are similar to it.
     """
     values, of_end = [], {}
     for found in means(summary):
@@ -64,7 +64,7 @@ def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
     lines = [Line([label], {"subject": label, "experiment": CAPTIONS}, label) for label in subjects]
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
     sheet.notes.append(
-        f"{OVER_IMAGES} A row is the same training, stopped after so many epochs; pretrained is before it."
+        f"{OVER_IMAGES} Rows are snapshots of one training after so many epochs; pretrained is before it."
     )
     return sheet.table(
         "scenes_table1_metrics",

@@ -69,7 +69,7 @@ class Scenes(Paper):
         return Needs(self._shown(inputs), self._params(), ("matplotlib", "numpy"), runtime=10)
 
     def compared(self) -> dict[str, str]:
-        """Captioners that are stopped before the end of the finetuning, with the one that is not."""
+        """Return the snapshots of the finetuning, each with the captioner at its end."""
         if not self.block:
             return {}
         end = self.lab.scene_analysis.config["finetuned"]

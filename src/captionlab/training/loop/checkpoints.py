@@ -8,7 +8,6 @@ resumes from another one's checkpoint, and a damaged file is recognised and pass
 import hashlib
 import json
 import logging
-import math
 import os
 import shutil
 import time
@@ -30,17 +29,13 @@ logger = logging.getLogger(__name__)
 
 # The newest may be damaged by a failing disk; the one before it is then there.
 KEPT = 2
+# How the files of checkpoints end, and the files of the weights of snapshots.
+STATE, WEIGHTS = ".pt", ".weights"
 
 
 def fingerprint(job: Any) -> str:
-    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads.
-
-    Where it stops is not among it, so a training goes on from the checkpoint of one that stopped earlier.
-    """
+    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads."""
     parameters = {name: job.params[name] for name in ("code", "versions", "config", "seed")}
-    config = parameters["config"]
-    optimizer = {key: value for key, value in config["optimizer"].items() if key != "stop_after"}
-    parameters["config"] = {**config, "optimizer": optimizer}
     whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
@@ -53,23 +48,14 @@ def job_arguments(job: Any) -> dict[str, Any]:
     return {
         "seed": job.params.seed,
         "log_path": job.output.training,
-        "state_directory": _state_beside(job, job.output.weights),
-        "shorter": [_state_beside(job, weights) for weights in job.input.get("shorter", [])],
+        "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
         "fingerprint": fingerprint(job),
         "device": device(),
         "tracker": tracker_of(job) if is_first() else NOBODY,
+        "snapshots": job.params.config.get("snapshots", []),
         # A section of the config and no parameter of the rule: how often they are written invalidates nothing.
         **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
     }
-
-
-def ends_early(optimizer: Mapping[str, Any]) -> bool:
-    """Whether a training stops before the end of its schedule, where a longer one may go on."""
-    return bool(optimizer.get("stop_after", math.inf) < optimizer.get("epochs", 0))
-
-
-def _state_beside(job: Any, weights: str) -> str:
-    return paths.state(job.rule, folder_of(weights).name)
 
 
 class Resumable:
@@ -113,29 +99,26 @@ def _resumable(value: Any) -> Any:
 
 
 class Checkpoints:
-    """The checkpoints of one training, and when the next one is due."""
+    """The checkpoints and the snapshots of one training, and when the next checkpoint is due."""
 
     def __init__(
         self,
         directory: str | os.PathLike[str],
         fingerprint: str,
-        last: int,
         seconds: float = 300.0,
         steps: int | None = None,
-        shorter: Sequence[str | os.PathLike[str]] = (),
+        snapshots: Sequence[int] = (),
     ):
         """Open the directory and delete what other trainings, or a killed one, left in it.
 
-        The training has `last` updates: later checkpoints are of a time when it had more. One is due every so many
-        seconds and, where given, every so many steps. In the directories `shorter` those of trainings may lie that do
-        the same and stop earlier.
+        A checkpoint is due every so many seconds and, where given, every so many steps. `snapshots` are the steps after
+        which the training keeps its weights.
         """
-        self.directory, self.last_step, self.seconds, self.steps = Path(directory), last, seconds, steps
-        self.shorter = [Path(one) for one in shorter]
+        self.directory, self.seconds, self.steps, self.snapshots = Path(directory), seconds, steps, snapshots
         self.key = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
         self.directory.mkdir(parents=True, exist_ok=True)
         for path in self.directory.iterdir():
-            if path.suffix != ".pt" or not path.name.startswith(self.key) or _step(path) > last:
+            if path.suffix not in (STATE, WEIGHTS) or not path.name.startswith(self.key):
                 path.unlink()
         self.last = time.monotonic()
 
@@ -145,42 +128,71 @@ class Checkpoints:
         return late or (self.steps is not None and step % self.steps == 0)
 
     def newest(self) -> dict[str, Any] | None:
-        """The latest state that is intact and leads to this training's end, on the CPU; None when there is none."""
-        saved = [path for directory in (self.directory, *self.shorter) for path in self._saved(directory)]
-        for path in sorted((path for path in saved if _step(path) <= self.last_step), key=_step, reverse=True):
-            if digest(path) == path.stem.split("-")[2]:
-                return torch.load(path, map_location="cpu", weights_only=True)
-            logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
-            path.unlink()
+        """The latest state that is intact, as all snapshots before it are, on the CPU; None when there is none."""
+        for path in reversed(self._saved(STATE)):
+            if self._intact(path) and all(self._taken(step) for step in self.snapshots if step <= _step(path)):
+                return _read(path)
         return None
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
         """Write the state after `step` updates and delete the oldest; if the disk refuses, warn and go on without."""
+        try:
+            self._write(step, state, STATE)
+            for path in self._saved(STATE)[:-KEPT]:
+                path.unlink()
+        except (OSError, RuntimeError) as error:
+            # torch reports a full disk as a RuntimeError.
+            logger.warning("The checkpoint of step %d could not be written to %s: %s", step, self.directory, error)
+        self.last = time.monotonic()
+
+    def save_snapshot(self, step: int, weights: Mapping[str, torch.Tensor]) -> None:
+        """Write the weights after `step` updates, in the place of any that an interrupted attempt left."""
+        for path in self._saved(WEIGHTS, step):
+            path.unlink()
+        self._write(step, weights, WEIGHTS)
+
+    def snapshot(self, step: int) -> dict[str, torch.Tensor]:
+        """Return the weights after `step` updates, on the CPU."""
+        (path,) = self._saved(WEIGHTS, step)
+        return _read(path)
+
+    def _write(self, step: int, content: Mapping[str, Any], suffix: str) -> None:
         partial = self.directory / "partial"
         try:
             with open(partial, "wb") as file:
-                torch.save(dict(state), file)
+                torch.save(dict(content), file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(partial, self.directory / f"{self.key}-{step:09d}-{digest(partial)}.pt")
+            os.replace(partial, self.directory / f"{self.key}-{step:09d}-{digest(partial)}{suffix}")
             # A rename is on the disk only when its directory is.
             descriptor = os.open(self.directory, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            # At the end one is left, for a longer training: where that is damaged, it starts at the beginning.
-            for path in self._saved(self.directory)[: -1 if step == self.last_step else -KEPT]:
-                path.unlink()
-        except (OSError, RuntimeError) as error:
-            # torch reports a full disk as a RuntimeError.
-            logger.warning("The checkpoint of step %d could not be written to %s: %s", step, self.directory, error)
+        finally:
             partial.unlink(missing_ok=True)
-        self.last = time.monotonic()
 
-    def _saved(self, directory: Path) -> list[Path]:
+    def _saved(self, suffix: str, step: int | None = None) -> list[Path]:
         # Equal prefix and zero-padded step: the order of names is the order of steps.
-        return sorted(directory.glob(f"{self.key}-*.pt"))
+        return sorted(self.directory.glob(f"{self.key}-{'*' if step is None else f'{step:09d}'}-*{suffix}"))
+
+    def _taken(self, step: int) -> bool:
+        return any(self._intact(path) for path in self._saved(WEIGHTS, step))
+
+    @staticmethod
+    def _intact(path: Path) -> bool:
+        """Whether a file has the digest of its name; else it is deleted."""
+        if digest(path) == path.stem.split("-")[2]:
+            return True
+        logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)
+        path.unlink()
+        return False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return content
 
 
 def _step(checkpoint: Path) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab.schemas import TRAINING_CAPTIONS
 from captionlab.tables import write_table
-from captionlab.tracking.tracker import Example
+from captionlab.tracking.updates import Example
 from captionlab.training.loop.checkpoints import Resumable
 
 Captioned = tuple[list[str], list[float | None]]

@@ -13,23 +13,25 @@ import signal
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from captionlab.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
-from captionlab.networks.products import use_onednn
 from captionlab.progress import progress
 from captionlab.schemas import TRAINING
 from captionlab.tables import write_table
-from captionlab.tracking.tracker import NOBODY, Tracker, Update
+from captionlab.tracking.tracker import NOBODY, Tracker
+from captionlab.tracking.updates import Update
 from captionlab.training.loop.batches import Batches
-from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable, ends_early
+from captionlab.training.loop.checkpoints import Changing, Checkpoints, Resumable
 from captionlab.training.loop.examples import Examples
-from captionlab.training.loop.optimizers import Adam, build_optimizer, learning_rate
+from captionlab.training.loop.optimizers import build_optimizer, learning_rate, take_step, trainable
 
 logger = logging.getLogger(__name__)
 
@@ -74,10 +76,15 @@ class Validation(Resumable):
         self.best, self.step = float("-inf"), 0
         self.weights: dict[str, torch.Tensor] = {}
 
-    def check(self, steps: int) -> None:
-        """Raise a ValueError when a training of so many updates is too short to be validated once."""
+    def check(self, steps: int, snapshots: Collection[int]) -> None:
+        """Raise a ValueError when a training of so many updates, or until a snapshot, is too short for a validation."""
         if steps < (every := self.every):
             raise ValueError(f"validation.every is {every} and there are {steps} updates; set it to {steps} or less")
+        if self.select and (first := min(snapshots, default=every)) < every:
+            raise ValueError(
+                f"validation.every is {every} and the first snapshot is taken after {first} updates, when no weights "
+                f"are selected yet; set it to {first} or less"
+            )
 
     def after(self, model: Any, done: int) -> dict[str, float]:
         """What to log after so many updates: the score, when it is due. Before the first, nothing is selected."""
@@ -135,6 +142,15 @@ class Log:
         write_table(path, TRAINING, {"step": steps, "epoch": epochs, "statistic": self.statistics, "value": values})
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """What a training would end with that stops after so many updates."""
+
+    number: int  # of the config: epochs or updates
+    updates: int
+    weights: Callable[[], dict[str, torch.Tensor]]  # those that the training changes
+
+
 def train(
     model: torch.nn.Module,
     objective: Objective,
@@ -148,63 +164,63 @@ def train(
     device: str,
     checkpoint_seconds: float = 300.0,
     checkpoint_steps: int | None = None,
-    shorter: Sequence[str | os.PathLike[str]] = (),
+    snapshots: Sequence[int] = (),
     validation: Validation | None = None,
     tracker: Tracker = NOBODY,
-) -> None:
+) -> list[Snapshot]:
     """Train `model` in place, on the device where its parameters and the batches are, and write the log.
 
     `optimizer` is that block of the config. In the end the model has the weights that `validation` found best, or else
     those of the last update. Checkpoints go to `state_directory`, and training goes on from the newest one of the same
     `fingerprint` there; on the CPU it ends with the same bytes as without the interruption. The caller deletes it when
-    the outputs are in their places. A training that `optimizer.stop_after` ends early leaves its last one there, and
-    one that goes on has that directory among `shorter`. Of several processes each calls this alike; the first writes.
+    the outputs are in their places. Of several processes each calls this alike; the first writes.
+    Returns the snapshots that were taken on the way, after so many epochs, or updates where `optimizer` has steps.
 
     SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
     A loss or gradient that is not finite: FloatingPointError, and nothing is written.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
-    per_epoch, (scheduled, steps) = len(batches), _updates(optimizer, len(batches))
-    stepper = build_optimizer(model.parameters(), optimizer)
+    per_epoch, steps = len(batches), _updates(optimizer, len(batches))
+    taken = {number * (1 if "steps" in optimizer else per_epoch): number for number in snapshots}
+    parameters, stepper = trainable(model.parameters()), build_optimizer(model.parameters(), optimizer)
     log = Log(steps)
     saved: dict[str, Any] = {"model": Changing(model), "optimizer": stepper, "objective": objective, "log": log}
     if validation:
-        validation.check(steps)
+        validation.check(steps, taken)
         saved["validation"] = validation
     with one_after_another():
-        checkpoints = Checkpoints(state_directory, fingerprint, steps, checkpoint_seconds, checkpoint_steps, shorter)
+        checkpoints = Checkpoints(state_directory, fingerprint, checkpoint_seconds, checkpoint_steps, [*taken])
         first = _restore(checkpoints.newest(), saved, steps)
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
     with _stop_requests() as stop, tracker.following(_history(log, validation)):
         for step in progress(range(first, steps), what="updates", total=steps - first):
-            lr = learning_rate(optimizer, step, scheduled, per_epoch)
-            statistics = _gradients(model, objective, stepper, batches[step], optimizer, (seed, step))
+            lr = learning_rate(optimizer, step, steps, per_epoch)
+            statistics = _gradients(model, objective, parameters, batches[step], optimizer, (seed, step))
             done = step + 1
-            stepper.step(lr)
+            take_step(stepper, lr)
             statistics |= {**(validation.after(model, done) if validation else {}), "learning_rate": lr}
             log.add(done, step // per_epoch, statistics)
             tracker.add(_update(done, statistics, validation))
             stopped_by = largest(stop[0] if stop else 0, device)
-            if (ends_early(optimizer) if done == steps else stopped_by or checkpoints.due(done)) and is_first():
-                checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
+            if done < steps and is_first():
+                _save(checkpoints, saved, done, stops=bool(stopped_by))
             if done < steps and stopped_by:
                 _stop(stopped_by, done, steps)
     if validation and validation.select:
         saved["model"].load_state_dict(validation.weights)
     if is_first():
         log.write(log_path)
+    return [Snapshot(number, done, partial(checkpoints.snapshot, done)) for done, number in taken.items()]
 
 
-def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> tuple[int, int]:
-    """How many updates the schedule has, and after how many training stops; ValueError where the warmup has more."""
-    scheduled = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
-    if (warmup := int(optimizer.get("warmup", 0))) > scheduled:
-        raise ValueError(
-            f"optimizer.warmup is {warmup} and there are {scheduled} updates; set it to {scheduled} or less"
-        )
-    return scheduled, min(scheduled, int(optimizer.get("stop_after", scheduled)) * per_epoch)
+def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
+    """How many updates a training has; ValueError where the warmup has more."""
+    steps = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
+    if (warmup := int(optimizer.get("warmup", 0))) > steps:
+        raise ValueError(f"optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less")
+    return steps
 
 
 def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: int) -> int:
@@ -215,6 +231,18 @@ def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: i
         owner.load_state_dict(state[name])
     logger.info("Going on from the checkpoint of step %d of %d.", state["step"], steps)
     return int(state["step"])
+
+
+def _save(checkpoints: Checkpoints, saved: Mapping[str, Any], done: int, stops: bool) -> None:
+    """Write the snapshot after so many updates, if it is asked for, and a checkpoint, if one is due or training stops.
+
+    A snapshot has the weights that the training would end with: those that the validation selected, if it selects any.
+    """
+    if done in checkpoints.snapshots:
+        selects = "validation" in saved and saved["validation"].select
+        checkpoints.save_snapshot(done, saved["validation"].weights if selects else saved["model"].state_dict())
+    if stops or checkpoints.due(done):
+        checkpoints.save(done, {"step": done, **{name: owner.state_dict() for name, owner in saved.items()}})
 
 
 def _update(done: int, statistics: Mapping[str, float], validation: Validation | None) -> Update:
@@ -236,19 +264,20 @@ def _stop(number: int, done: int, steps: int) -> None:
 
 def _set_up_arithmetic(device: str, tf32: bool) -> None:
     if device == "cpu":
-        use_onednn()
-        # torch.use_deterministic_algorithms says the same and imports torch's compiler (2.6 s).
-        torch.set_deterministic_debug_mode("error")
-        # It would write NaN into all new memory before anything else is: 8 % of training an encoder.
-        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a module made a class
+        torch.use_deterministic_algorithms(True)
     else:
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
 
 
 def _gradients(
-    model: Any, objective: Objective, stepper: Adam, batch: Any, config: dict[str, Any], place: tuple[int, int]
+    model: Any,
+    objective: Objective,
+    parameters: Sequence[torch.nn.Parameter],
+    batch: Any,
+    config: dict[str, Any],
+    place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give the parameters their clipped gradients for a batch, whose seed and step are `place`; returns its statistics.
+    """Give the parameters, which have no gradients, clipped ones for a batch of seed and step `place`; its statistics.
 
     What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
     """
@@ -259,7 +288,6 @@ def _gradients(
     if min(weights) == 0:
         raise ValueError(f"a batch cannot be cut into {count} parts; set optimizer.batch to {count} or more")
     half = config.get("precision", "float32") == "bfloat16"
-    stepper.zero_grad()
     sums: dict[str, torch.Tensor] = {}
     for number in share(range(count)):
         fraction = weights[number] / sum(weights)
@@ -268,20 +296,21 @@ def _gradients(
         random.seed(int(low))
         np.random.seed(low)  # noqa: NPY002
         torch.manual_seed(int(high) << 32 | int(low))
-        with torch.autocast(stepper.parameters[0].device.type, torch.bfloat16, enabled=half):
+        with torch.autocast(parameters[0].device.type, torch.bfloat16, enabled=half):
             loss, statistics = objective.loss(model, parts[number])
         (loss * fraction).backward()
         for name, value in {"loss": loss, **statistics}.items():
             term = torch.as_tensor(value, device=loss.device).detach().double() * fraction
             sums[name] = sums[name] + term if name in sums else term
     objective.end_batch()
-    add_up([*stepper.gradients, *sums.values()])
-    norm = torch.nn.utils.get_total_norm(stepper.gradients)
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    add_up([*gradients, *sums.values()])
+    norm = torch.nn.utils.get_total_norm(gradients)
     sums["gradient_norm"] = norm.double()
     if clip_norm := config.get("clip_norm"):
-        torch.nn.utils.clip_grads_with_norm_(stepper.parameters, clip_norm, norm)
+        torch.nn.utils.clip_grads_with_norm_(parameters, clip_norm, norm)
     if clip_value := config.get("clip_value"):
-        torch.nn.utils.clip_grad_value_(stepper.parameters, clip_value)
+        torch.nn.utils.clip_grad_value_(parameters, clip_value)
     # One transfer from the device for all numbers.
     statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
     if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
