@@ -1,4 +1,5 @@
 import csv
+import os
 import subprocess
 import sys
 import textwrap
@@ -29,6 +30,8 @@ def pytest_configure() -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List why tests were skipped, in this session and in those of the same `./lab test` before it."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the process that started the workers counts for all of them
+        return
     record_skipped(terminalreporter.stats.get("skipped", []))
     if reasons := skipped():
         terminalreporter.section(f"{sum(count for _, count in reasons)} tests skipped, by reason")
