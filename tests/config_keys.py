@@ -1,4 +1,4 @@
-"""Keys of the schema of a config, and those that a config has."""
+"""The keys that the schema of a config declares, and the keys that a config uses."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -48,7 +48,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def closed_checkout(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that opens files below the checkout's results/, runs/ or data/, also in a process that it starts."""
+    """Fail a test that opens files below the checkout's results/, runs/ or data/, also in a process that it starts.
+
+    Files that pyarrow or safetensors open in C++ or Rust are not noticed.
+    """
     yield
     if paths := opened(request.node.nodeid):
         pytest.fail(f"the test depends on what was run in this checkout before; it opened {', '.join(paths[:5])}")

@@ -14,7 +14,7 @@ from captionlab.workflow.schema import Schema
 pytestmark = pytest.mark.last
 
 ROOT = Path(__file__).parents[1]
-# A rule of these tests cannot run, or has no script: why.
+# Rules that no test can run, or that have no script, and why.
 RULES = {"all": "only names files"}
 # Keys that no test can run, and why.
 KEYS = {"encoder_imported.model": "open_clip downloads the weights that it names, which needs the internet"}

@@ -43,7 +43,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> str:
     for name in ("conftest.py", "records.py", "answers.py"):
         shutil.copy2(TESTS / name, checkout / "tests" / name)
     (checkout / "tests" / "test_probes.py").write_text(PROBES)
-    environment = {name: value for name, value in os.environ.items() if name not in (VARIABLE, "PYTHONPATH")}
+    inherited = (VARIABLE, "PYTHONPATH", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
+    environment = {name: value for name, value in os.environ.items() if name not in inherited}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(checkout), "-rA", "tests"]
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False).stdout
 

@@ -48,7 +48,7 @@ def append(name: str, text: str) -> None:
 
 def test() -> str:
     """Return the test that runs now, as pytest tells all processes that it starts."""
-    return os.environ.get("PYTEST_CURRENT_TEST", "no test").rpartition(" (")[0]
+    return os.environ.get("PYTEST_CURRENT_TEST", "no test (").rpartition(" (")[0]
 
 
 if FOLDER:

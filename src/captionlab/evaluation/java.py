@@ -11,7 +11,8 @@ from pathlib import Path
 # Of a program that runs for seconds: half of METEOR's processor time went into compiling it well. What a Java does not
 # know of these it passes over.
 SHORT = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-# The locale of every Java program here: by a user's locale it would write 0,5 for 0.5 and put letters into lower case.
+# The locale of every Java program here. Under a user's locale Java may write 0,5 for 0.5, or lower-case letters by
+# other rules.
 LOCALE = {"LC_ALL": "C.UTF-8"}
 
 

@@ -1,4 +1,4 @@
-"""Where a training says what it does, for those who watch it: no failure to show it ends the training."""
+"""Show a training in TensorBoard while it runs. A failure to show it never ends the training."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence

@@ -73,8 +73,8 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
 
 
 def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
-    """Write a captioner that was trained, in which adapters may become part of the weights."""
-    # Of the snapshots the others know nothing, nor the end: one more changes no file of them.
+    """Write a trained captioner. If `lora.merge` is set, merge its adapters into the weights first, in place."""
+    # The saved config leaves `snapshots` out, so that another snapshot changes no file of the end.
     config = {key: value for key, value in job.params.config.items() if key != "snapshots"}
     if config.get("lora", {}).get("merge"):
         merge_adapters(captioner)
@@ -84,7 +84,7 @@ def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Pat
 def _write_snapshot(
     job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, snapshot: Snapshot, folder: Path
 ) -> None:
-    """Write what a training that stops there would have written: the captioner and its log."""
+    """Write the captioner of a snapshot, and the log of its training up to the snapshot."""
     captioner = copy.deepcopy(captioner)
     Changing(captioner).load_state_dict(snapshot.weights())
     passed = {"epochs": snapshot.number} if "epochs" in job.params.config["optimizer"] else {}

@@ -17,7 +17,7 @@ from captionlab.workflow.snapshots import snapshot_mistakes
 
 def reference_mistakes(config: Block) -> Iterator[str]:
     """One sentence for each thing that cannot be done."""
-    # What is wrong with a snapshot is said of its training.
+    # The mistakes of a snapshot are reported for its training.
     captioners = {name: block for name, block in config["captioners"].items() if "snapshot" not in block}
     if broken := [mistake for name in captioners for mistake in _parent_mistakes(config, name)]:
         yield from broken

@@ -30,7 +30,7 @@ def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
     for section in SECTIONS:
         for name, names in trainings(config, section).items():
             if "snapshot" in config[section][name]:
-                continue  # What is wrong with it is said of its training.
+                continue  # The mistakes of a snapshot are reported for its training.
             for training in set(names[1:]) & config[section].keys():
                 yield f"{section}.{name}.seeds makes {training!r}, which is in {section} already; rename that"
             yield from _unpaired(config, schema, section, name)

@@ -182,7 +182,7 @@ class Checkpoints:
 
     @staticmethod
     def _intact(path: Path) -> bool:
-        """Whether a file has the digest of its name; else it is deleted."""
+        """Return whether a file has the digest in its name. Delete the file if it has not."""
         if digest(path) == path.stem.split("-")[2]:
             return True
         logger.warning("The checkpoint %s is damaged and is deleted; looking for an earlier one.", path)

@@ -144,7 +144,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a training would end with that stops after so many updates."""
+    """The weights with which a training would end if it stopped after `updates` updates."""
 
     number: int  # of the config: epochs or updates
     updates: int
@@ -275,9 +275,11 @@ def _gradients(
     config: dict[str, Any],
     place: tuple[int, int],
 ) -> dict[str, float]:
-    """Give the parameters, which have no gradients, clipped ones for a batch of seed and step `place`; its statistics.
+    """Compute the gradients of a batch, clip them, and return the statistics of the update.
 
-    What is computed here is the share of this process, what comes out is of all. FloatingPointError: not finite.
+    The parameters must have no gradients yet. `place` is the seed and the step. Each process computes its share of the
+    batch; gradients and statistics are those of the whole batch. A loss or gradient that is not finite raises a
+    FloatingPointError.
     """
     count = max(int(config.get("accumulate", 1)), processes())
     parts = batch.split(count) if count > 1 else [batch]
