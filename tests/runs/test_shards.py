@@ -9,7 +9,7 @@ from small import start
 
 pytestmark = pytest.mark.slow
 
-# tests/generation/test_captions_in_shards.py has every family and search; here are the rules, and features of each kind.
+# tests/generation/test_captions_in_shards.py has all families and searches; here are the rules and kinds of features.
 CAPTIONERS = {
     "greedy": ["base", "vinvl", "fc", "listed", "human"],
     "beam": ["critical"],
