@@ -116,13 +116,13 @@ def checkout(finished) -> Checkout:
 
 
 def test_it_runs_and_is_quick(finished):
-    """In imports of torch, as machines differ: half of the jobs import it, and hardly do more."""
+    """In imports of torch, as machines differ: half of 85 jobs import it with the libraries that build on it."""
     before = cpu_seconds_of_children()
     for _ in range(3):
         subprocess.run([sys.executable, "-c", "import torch"], check=True)
     imports = finished.cpu_seconds / ((cpu_seconds_of_children() - before) / 3)
     print(f"{finished.cpu_seconds:.0f} CPU seconds, {imports:.0f} imports of torch")
-    assert imports < 180
+    assert imports < 300
 
 
 def test_every_table_is_there_and_not_empty(finished):
