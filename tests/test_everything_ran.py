@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from config_keys import declared_keys, used_keys
-from records import executed_configs, executed_rules
+from records import executed_configs, executed_rules, skipped
 
 from captionlab.workflow.keys import SCHEMA
 from captionlab.workflow.schema import Schema
@@ -26,6 +26,13 @@ def rules_of_the_workflow() -> set[str]:
     configs = [str(ROOT / "config" / f"{name}.yaml") for name in ("config", "toy_hl")]
     done = subprocess.run([*command, "--configfile", *configs], cwd=ROOT, capture_output=True, text=True, check=True)
     return {line for line in done.stdout.splitlines() if line.isidentifier()}
+
+
+@pytest.fixture(autouse=True)
+def runs_on_data_sets() -> None:
+    """Skip where the data sets beside the repository are missing, as some keys are in runs on these alone."""
+    if any(reason.startswith("no data sets in") for reason, _ in skipped()):
+        pytest.skip("runs on data sets were skipped, and some keys and rules are in these alone")
 
 
 def test_every_rule_ran():
