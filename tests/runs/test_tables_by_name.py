@@ -62,8 +62,6 @@ def test_one_table_then_all(run):
         rows = list(csv.DictReader(file))
     assert len(rows) == 7
     assert {(row["captioner"], row["decoding"]) for row in rows} == {("mine", "given")}
-    # The captions are the same, so nothing else runs.
-    assert run("--forcerun", "import_captions", "--", TABLE) == ["import_captions"]
     # A folder with one table is no finished one, whatever happens to it.
     (tables / "note.txt").write_text("mine")
     assert run("results/tables/") == ["build_browser", "collect_checklist", "collect_cost", "collect_tables"]
