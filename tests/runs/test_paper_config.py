@@ -30,7 +30,8 @@ def run(tmp_path_factory) -> Path:
     write_stand_ins(folder / "elsewhere")
     with serving() as server:
         checkout = checkout_for(server, folder / "elsewhere", folder / "checkout")
-        finish(folder, checkout, "results/tables/", endpoint=server.address)
+        figure = "results/figures/probing_figure2_replacements.png"
+        finish(folder, checkout, "results/tables/", figure, endpoint=server.address)
     return folder / "run"
 
 
