@@ -19,7 +19,8 @@ WATCHING = Path(__file__).parent / "watching"
 
 def open_records() -> None:
     """Start to record in this process and in all that it starts, in the folder that VARIABLE names or in a new one."""
-    os.environ.setdefault(VARIABLE, tempfile.mkdtemp(prefix="captionlab-records-"))
+    if VARIABLE not in os.environ:
+        os.environ[VARIABLE] = tempfile.mkdtemp(prefix="captionlab-records-")
     if str(WATCHING) not in os.environ.get("PYTHONPATH", ""):  # else Python started with the recording
         os.environ["PYTHONPATH"] = python_path(WATCHING)
         runpy.run_path(str(WATCHING / "sitecustomize.py"))
