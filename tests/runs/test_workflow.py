@@ -281,7 +281,8 @@ def test_a_snapshot_is_a_captioner_as_any_other(finished):
 
 
 def test_one_snapshot_more_trains_its_captioner_again(checkout):
-    checkout.edit("smallest.yaml", "batch: 8, steps: 3}", "batch: 8, steps: 3}\n    snapshots: [1, 2]")
+    optimizer = "optimizer: {kind: adam, lr: 1.0e-3, batch: 8, steps: 3, betas: [0.9, 0.98]}"
+    checkout.edit("smallest.yaml", optimizer, f"{optimizer}\n    snapshots: [1, 2]")
     jobs = checkout.pending()
     assert ("pretrain_captioner", "base") in jobs
     assert not [job for job in jobs if job[0] == "take_snapshot"]  # nothing names these two
