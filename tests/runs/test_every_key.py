@@ -110,12 +110,12 @@ def config(folder: Path) -> dict:
 
 def targets() -> list[str]:
     """Return files that need a job of every kind that the config asks for."""
-    made = CONFIG["evaluations"]["made"]["captioners"]
+    generated = ("made", "made-in-shards", "drawn", "drawn-in-shards", "searched")
     return [
         *(paths.corpus("captions", corpus) for corpus in READ),
         *(trained(section, name) for section, block in SEEDED for name in (block, f"{block}-8")),
         *(trained(*place) for place in (("encoders", "siglip"), ("captioners", "of-patches"))),
-        *(paths.captions(name, "made") for name in made),
+        *(paths.captions(name, part) for part in generated for name in CONFIG["evaluations"][part]["captioners"]),
         *(paths.captions(name, "main") for name in ("constructed", "constructed-8")),
         *(paths.evaluation(table, "given", "main") for table in ("chair", "clipscore", "sacrebleu", "spice")),
         *(paths.evaluation(table, "simulated", "simulated") for table in JUDGED),
@@ -175,6 +175,25 @@ def test_a_captioner_of_another_run_is_taken_over(run, name):
     assert all(ours[key].equal(theirs[key]) for key in theirs)
     if name in CONFIG["evaluations"]["made"]["captioners"]:
         assert read_table(run / paths.captions(name, "made"), GENERATED).num_rows == TOY["images"]["test"]
+
+
+# tests/generation/test_captions_in_shards.py has all families, searches and numbers of shards; these are the rules.
+@pytest.mark.parametrize("captioner", CONFIG["evaluations"]["made"]["captioners"])
+def test_shards_have_the_captions_of_one_job_in_its_order(run, captioner):
+    whole, shards = (
+        read_table(run / paths.captions(captioner, evaluation), GENERATED).drop_columns(["log_prob", "confidence"]).to_pylist()
+        for evaluation in ("made", "made-in-shards")
+    )
+    assert len(whole) == TOY["images"]["test"]
+    assert shards == whole
+
+
+def test_samples_differ_between_numbers_of_shards(run):
+    one, two = (
+        read_table(run / paths.captions("fc", evaluation), GENERATED) for evaluation in ("drawn", "drawn-in-shards")
+    )
+    assert one["image_id"].to_pylist() == two["image_id"].to_pylist()
+    assert one["caption"].to_pylist() != two["caption"].to_pylist()
 
 
 def test_constructed_captions_differ_by_their_seed(run):
