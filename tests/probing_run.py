@@ -15,7 +15,9 @@ from PIL import Image
 
 from captionlab.evaluation.metrics.clipscore import SCORES as CLIPSCORES
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
-from captionlab.language.schemas import MEASURES, NGRAMS
+from captionlab.language.following import pattern_rows, read_patterns
+from captionlab.language.patterns import tagged as words_tagged
+from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS
 from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.reporting.figures import Draw
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
@@ -318,11 +320,9 @@ class Made:
             ),
             "patterns": str(place / "patterns.parquet"),
         }
-        run_script(
-            "mine_patterns",
-            input=SimpleNamespace(tags=found["tags"], published=str(ROOT / "config/published/probing_patterns.csv")),
-            output=[found["patterns"]],
-        )
+        published = read_patterns(ROOT / "config" / "published" / "probing_patterns.csv")
+        said = [words_tagged(row["words"], row["tags"]) for row in tagged]
+        table(place / "patterns.parquet", PATTERNS, pattern_rows(CORPUS, said, published))
         return found
 
     def _images(self) -> str:

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("CITATION.cff", "Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")
 
 READ = {"generate_captions", "tokenize_captions", "retrieve_images"}
-STUDY = {"tag_captions", "measure_fluency", "mine_patterns", "count_unigrams", "score_alignment"}
+STUDY = {"measure_language", "score_alignment"}
 # Keys of the study that name files, which lie beside the config; and an address that nobody listens at.
 EXCLUDED, POST = "test-000003", "http://127.0.0.1:9/answers"
 OF_STUDY = f"  exclude: excluded.txt\n  consent: agreed.txt\n  post: {POST}\n"
