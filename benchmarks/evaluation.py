@@ -4,8 +4,8 @@
 
 The images are those of the files, again and again until there are enough, with five references each; a caption is one
 of these with every third word left out. Each round times, in turn: pycocoevalcap's own classes on the captions of one
-captioner; the workflow from an empty folder for the same, Snakemake included; the workflow for a second captioner. The
-first round starts with an empty cache (captionlab.cache), the others with what it kept. All must give the same values.
+captioner; the workflow from an empty folder for the same, Snakemake included; the workflow for an evaluation of two
+captioners, whose references are there. All must give the same values.
 """
 
 import argparse
@@ -47,8 +47,8 @@ def main() -> None:
             write_experiment(folder, arguments.annotations, arguments.images)
             for what, work in {
                 "plain script": lambda folder=folder: plain(folder),
-                "workflow, first captioner": lambda folder=folder: snakemake(folder, nlg(CAPTIONERS[0])),
-                "workflow, second captioner": lambda folder=folder: snakemake(folder, nlg(CAPTIONERS[1])),
+                "workflow, one captioner": lambda folder=folder: snakemake(folder, nlg("one")),
+                "workflow, two captioners": lambda folder=folder: snakemake(folder, nlg("two")),
             }.items():
                 found.setdefault(what, []).append(timed(work))
                 print(f"{what}: {found[what][-1][0]:.1f} s, {found[what][-1][1]:.1f} CPU s", flush=True)
@@ -58,9 +58,9 @@ def main() -> None:
         print(f"{what}, median: {clock:.1f} s, {processor:.1f} CPU s")
 
 
-def nlg(captioner: str) -> str:
-    """The table of a captioner's scores."""
-    return f"results/evaluation/{captioner}/real/nlg.parquet"
+def nlg(evaluation: str) -> str:
+    """The table of the scores of an evaluation."""
+    return f"results/evaluation/nlg/{evaluation}.parquet"
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -97,7 +97,9 @@ def write_experiment(folder: Path, files: list[Path], count: int) -> None:
         "data": str(folder),
         "corpora": {"real": {"reader": "coco", "annotations": {"test": "references.json"}, "images": None}},
         "captioners": {name: {"family": "file", "captions": {"real": f"{name}.jsonl"}} for name in CAPTIONERS},
-        "evaluations": {"real": {"captioners": [*CAPTIONERS], "corpora": ["real"]}},
+        "evaluations": {
+            name: {"captioners": CAPTIONERS[:size], "corpora": ["real"]} for name, size in (("one", 1), ("two", 2))
+        },
     }
     (folder / "config.yaml").write_text(json.dumps(config))
 
@@ -168,7 +170,7 @@ def plain(folder: Path) -> None:
 
 def compare(folder: Path) -> None:
     """End with an error unless both gave the same value of each caption, to the last bit."""
-    expected, table = json.loads((folder / "plain.json").read_text()), pq.read_table(folder / nlg(CAPTIONERS[0]))
+    expected, table = json.loads((folder / "plain.json").read_text()), pq.read_table(folder / nlg("one"))
     rows = {image: place for place, image in enumerate(table["image_id"].to_pylist())}
     order = [rows[image] for image in expected["image_id"]]
     for name in COLUMNS:

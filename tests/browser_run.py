@@ -88,8 +88,8 @@ def write_corpus(folder: Path, corpus: str, images: int) -> None:
     write_table(folder / paths.corpus("scene_captions", corpus), SCENE_CAPTIONS, scenes)
 
 
-def write_captioner(folder: Path, captioner: str) -> None:
-    """Captions, CIDEr and ranks of a captioner."""
+def write_captioner(folder: Path, captioner: str) -> list[dict[str, Any]]:
+    """Write captions and ranks of a captioner, and return its rows of CIDEr."""
     said, scored, ranks = [], [], []
     other = {
         name: [0] * column.type.list_size if hasattr(column.type, "list_size") else 0.5
@@ -100,12 +100,12 @@ def write_captioner(folder: Path, captioner: str) -> None:
             key = {"corpus": corpus, "image_id": image_id(number), "caption_index": 0}
             said.append({**key, "caption": text_of(captioner, number), "log_prob": None, "confidence": None})
             if corpus == "world":
-                scored.append({**other, **key, "cider": cider_of(captioner, number)})
+                scored.append({**other, **key, "captioner": captioner, "cider": cider_of(captioner, number)})
                 found = {"rank": rank_of(captioner, number), "chosen": image_id(chosen_by(captioner, number))}
                 ranks.append({**key, "retriever": "clip", "protocol": "file-order", "candidates": 4, **found})
     write_table(folder / paths.captions(captioner, "main"), GENERATED, said)
-    write_table(folder / paths.evaluation("nlg", captioner, "main"), NLG, scored)
     write_table(folder / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL, ranks)
+    return scored
 
 
 def build(folder: Path, page: Path) -> Path:
@@ -113,8 +113,8 @@ def build(folder: Path, page: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for corpus, images in IMAGES_OF.items():
         write_corpus(folder, corpus, images)
-    for captioner in CAPTIONERS:
-        write_captioner(folder, captioner)
+    scored = [row for captioner in CAPTIONERS for row in write_captioner(folder, captioner)]
+    write_table(folder / paths.nlg("main"), NLG, scored)
     learnt = {table: folder / paths.corpus(table, "train-texts") for table in ("images", "captions")}
     write_table(learnt["images"], IMAGES, [image_row("t", 0, "train"), image_row("v", 1, "val")])
     told = {"image_id": ["t", "v"], "caption_index": [0, 0], "caption": [KNOWN, "zebra"]}
@@ -136,7 +136,8 @@ def build(folder: Path, page: Path) -> Path:
         "build_browser",
         {
             "captions": [folder / paths.captions(one, "main") for one in CAPTIONERS],
-            **{t: [folder / paths.evaluation(t, one, "main") for one in CAPTIONERS] for t in ("nlg", "retrieval")},
+            "nlg": [folder / paths.nlg("main")],
+            "retrieval": [folder / paths.evaluation("retrieval", one, "main") for one in CAPTIONERS],
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},
             "page": sorted(page.iterdir()),

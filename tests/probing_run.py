@@ -15,7 +15,9 @@ from PIL import Image
 
 from captionlab.evaluation.metrics.clipscore import SCORES as CLIPSCORES
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
-from captionlab.language.schemas import MEASURES, NGRAMS
+from captionlab.language.following import pattern_rows, read_patterns
+from captionlab.language.patterns import tagged as words_tagged
+from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS
 from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.reporting.figures import Draw
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
@@ -124,6 +126,15 @@ def alignment(path: Path, captions: list[tuple[int, int, str]]) -> str:
     )
 
 
+def nlg_rows(captioner: str) -> list[dict[str, Any]]:
+    """Return the scores of a captioner against references, the same for each image."""
+    # Both of 20 words, of which one matches in each way.
+    meteor = [20.0, 20.0] + [1.0] * (METEOR_STATISTICS - 2)
+    one = {"rouge_l": 0.5, "cider": 1.0 / len(captioner), "meteor": 0.1, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
+    one |= {"bleu_counts": [4, 4, 4, 3, 2, 1, 2, 1, 1, 1], "meteor_statistics": meteor}
+    return [{"captioner": captioner, **key(number), **one} for number in range(len(IDS))]
+
+
 def run_script(name: str, **job: Any) -> None:
     """Run a script as Snakemake would."""
     spaces = {key: SimpleNamespace(**value) if isinstance(value, dict) else value for key, value in job.items()}
@@ -140,6 +151,7 @@ class Made:
         for captioner in self.captioners:
             texts = [caption(captioner, number) for number in range(len(IDS))]
             self.paths[captioner] = self._tables(captioner, texts)
+        self.nlg = table(folder / "nlg.parquet", NLG, [row for name in self.captioners for row in nlg_rows(name)])
         self.images = self._images()
         accuracy = {
             "split": "test",
@@ -196,7 +208,8 @@ class Made:
         run_paper(
             "summarise", "probing",
             {
-                **{what: self.of(what) for what in ("captions", "alignment", "nlg", "measures", "tags", "patterns")},
+                **{what: self.of(what) for what in ("captions", "alignment", "measures", "tags", "patterns")},
+                "nlg": self.nlg,
                 "spice": [],
                 "constructions": self.of("constructions", ["made"]),
                 "constructed": self.of("alignment", ["made"]),
@@ -263,10 +276,6 @@ class Made:
         place = self.folder / captioner
         numbered = list(enumerate(texts))
         unknown = {"log_prob": None, "confidence": None}
-        # Both of 20 words, of which one matches in each way.
-        meteor = [20.0, 20.0] + [1.0] * (METEOR_STATISTICS - 2)
-        one = {"rouge_l": 0.5, "cider": 1.0 / len(captioner), "meteor": 0.1, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
-        one |= {"bleu_counts": [4, 4, 4, 3, 2, 1, 2, 1, 1, 1], "meteor_statistics": meteor}
         tagged = [{**key(n), **tags_of(text)} for n, text in numbered]
         counts = [
             (len(row["words"]), [w for w, t in zip(row["words"], row["tags"], strict=True) if t == "NOUN"])
@@ -289,7 +298,6 @@ class Made:
             ),
             "tags": table(place / "tags.parquet", TAGGED, tagged),
             "alignment": alignment(place / "alignment.parquet", [(n, 0, text) for n, text in numbered]),
-            "nlg": table(place / "nlg.parquet", NLG, [{**key(n), **one} for n, _ in numbered]),
             "clipscore": table(
                 place / "clipscore.parquet", CLIPSCORES, [{**key(n), **clipscore(captioner)} for n, _ in numbered]
             ),
@@ -312,11 +320,9 @@ class Made:
             ),
             "patterns": str(place / "patterns.parquet"),
         }
-        run_script(
-            "mine_patterns",
-            input=SimpleNamespace(tags=found["tags"], published=str(ROOT / "config/published/probing_patterns.csv")),
-            output=[found["patterns"]],
-        )
+        published = read_patterns(ROOT / "config" / "published" / "probing_patterns.csv")
+        said = [words_tagged(row["words"], row["tags"]) for row in tagged]
+        table(place / "patterns.parquet", PATTERNS, pattern_rows(CORPUS, said, published))
         return found
 
     def _images(self) -> str:

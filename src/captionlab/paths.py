@@ -63,9 +63,9 @@ captioner = _Files("captioners/{captioner}/{file}", "file")
 export = _Files("exports/{captioner}")  # folder of one in the layout of other libraries
 model = _Files("{kind}/{name}/{file}", "file")  # of one of the `captioners`, `encoders` or `scorers`
 references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
-paraphrases = _Files("evaluation/paraphrases/{evaluation}.parquet")  # METEOR's, of these
 parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE
 evaluation = _Files("evaluation/{captioner}/{evaluation}/{table}.parquet", "table")  # tokens, or scores of captions
+nlg = _Files("evaluation/nlg/{evaluation}.parquet")  # scores of captions against references, all captioners together
 language = _Files("language/{captioner}/{evaluation}/{table}.parquet", "table")
 tagged_references = _Files("language/references/{corpus}.parquet")
 of_captioner = _Files("{stage}/{captioner}/{table}.parquet", "stage", "table")  # stages attention, ablation, probes
@@ -85,6 +85,11 @@ def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", s
     """The captions of a captioner for an evaluation, or a shard of them."""
     part = f"/{shard}" if shard else ""
     return f"{RESULTS}/captions/{captioner}/{evaluation}{part}.parquet"
+
+
+def scores(table: str, captioner: str, evaluation_name: str) -> str:
+    """The table of scores of this name that has the captions of a captioner for an evaluation."""
+    return nlg(evaluation_name) if table == "nlg" else evaluation(table, captioner, evaluation_name)
 
 
 def stage_of(path: str) -> str | None:

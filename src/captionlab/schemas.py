@@ -117,7 +117,7 @@ ALIGNMENT = TableSchema(
     scorer=Column(_STRING, "name of the scorer in the config"),
     score=Column(_DOUBLE, "matching score, on the scale that the scorer's settings give it"),
 )
-_CAPTIONER = Column(_STRING, "name of the captioner in the config")
+CAPTIONER = Column(_STRING, "name of the captioner in the config")
 _PLACE = {
     "corpus": CORPUS,
     "split": Column(_STRING, "split of the corpus"),
@@ -135,7 +135,7 @@ SUMMARY = TableSchema(
     "values of metrics",
     "a metric of a captioner on a corpus",
     ("captioner", "seeds", "corpus", "evaluation", "retriever", "candidates", "metric"),
-    captioner=_CAPTIONER,
+    captioner=CAPTIONER,
     **_PLACE,
     value=Column(_DOUBLE, "value on all images, or the mean of that over trainings"),
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
@@ -148,7 +148,7 @@ COMPARISONS = TableSchema(
     "differences between captioners",
     "a metric of a captioner against another's on the same images",
     ("captioner", "seeds", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
-    captioner=_CAPTIONER,
+    captioner=CAPTIONER,
     against=Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
     **_PLACE,
     difference=Column(_DOUBLE, "value minus the other's, or the mean of that over trainings"),

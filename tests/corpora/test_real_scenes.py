@@ -14,6 +14,7 @@ from captionlab.schemas import GENERATED, SCENE_CAPTIONS
 from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "config" / "published" / "probing_patterns.csv"
 # Images of which at least 1, 2 and all 3 scene captions contain the word itself, as counted without any tagger.
 CONTAIN = {
     "street": (218, 68, 16),
@@ -46,16 +47,16 @@ def made(shared_data, tmp_path_factory) -> Path:
         tagger="en_ewt_sm",
         config={"number": 8, "min_captions": 1, "table": "scene_captions"},
     )
-    people, tokens, tags, model = (folder / name for name in ("people", "tokens", "tags", "model.arpa.gz"))
+    people, tokens, model = (folder / name for name in ("people", "tokens", "model.arpa.gz"))
     corpus = {"images": [tables["images"]], "captions": [tables["captions"]]}
     config = {"family": "human", "reference": "each"}
     run_script("import_captions", corpus, {"captions": people}, config=config, corpora=["hl"], splits=["test"])
     run_script("tokenize_captions", {"captions": people}, {"tokens": tokens})
-    run_script("tag_captions", {"captions": people}, {"tags": tags}, tagger=ROOT / "resources" / "en_ewt_sm")
     trained = {"images": tables["images"], "captions": tables["captions"]}
     run_script("train_language_model", trained, {"model": model}, splits=["test"])
-    measured = {"captions": folder / "measures.parquet", "statistics": folder / "statistics.parquet"}
-    run_script("measure_fluency", {"tokens": tokens, "tags": tags, "model": model}, measured)
+    measured = {name: folder / f"{name}.parquet" for name in ("tags", "measures", "statistics", "patterns", "unigrams")}
+    given = {"captions": people, "tokens": tokens, "model": model, "published": PUBLISHED}
+    run_script("measure_language", given, measured, tagger=ROOT / "resources" / "en_ewt_sm")
     return folder
 
 

@@ -152,7 +152,8 @@ def toy(tmp_path_factory):
             ]
     write_table(folder / "bare" / "objects.parquet", OBJECTS, [])
     write_table(folder / "captions.parquet", GENERATED, [{**row, "log_prob": None, "confidence": None} for row in rows])
-    run_script("tag_captions", {"captions": folder / "captions.parquet"}, [folder / "tags.parquet"], tagger="en_ewt_sm")
+    tags = {"tags": folder / "tags.parquet"}
+    run_script("measure_language", {"captions": folder / "captions.parquet"}, tags, tagger="en_ewt_sm")
     for corpus in ("toy", "bare"):
         tables = {name: folder / corpus / f"{name}.parquet" for name in ("images", "captions")}
         options = {"split": "test", "tagger": "en_ewt_sm", "wildcards": {"corpus": corpus}}

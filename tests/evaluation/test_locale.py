@@ -4,16 +4,16 @@ import subprocess
 
 import pytest
 
-from captionlab.evaluation.metrics.nlg import meteor_process
+from captionlab.evaluation.metrics.nlg import meteor_process, score_corpus
 
 LOCALE = "de_DE.utf8"
-CAPTIONS = {"image": ["a dog rides on the red beach"]}
+CAPTIONS = {("image", 0): "a dog rides on the red beach"}
 REFERENCES = {"image": ["a red dog is riding on a beach", "dogs near the beach"]}
 
 
 def score() -> float:
     with meteor_process() as meteor:
-        value, _ = meteor.compute_score(REFERENCES, CAPTIONS)
+        (value,) = score_corpus("base", "toy", CAPTIONS, REFERENCES, meteor)["meteor"]
     return float(value)
 
 

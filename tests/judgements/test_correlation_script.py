@@ -34,7 +34,7 @@ def files(tmp_path):
     found = {name: tmp_path / f"{name}.parquet" for name in ("nlg", "spice", "alignment", "ratings", "preferences")}
     columns = {name: scores(seed) for seed, name in enumerate(OF_CAPTION.values())}
     counts = {"bleu_counts": [[0] * 10] * len(KEYS), "meteor_statistics": [[0.0] * 23] * len(KEYS)}
-    write_table(found["nlg"], nlg.NLG, {**base(), **columns, **counts})
+    write_table(found["nlg"], nlg.NLG, {"captioner": ["toy"] * len(KEYS), **base(), **columns, **counts})
     write_table(found["spice"], spice.SPICE, [])
     by_two = [{"corpus": "toy", "image_id": image, "caption_index": index, "scorer": scorer, "score": value}
               for seed, scorer in ((20, "uniter"), (21, "clip"))

@@ -6,6 +6,8 @@ import pytest
 from running import run_script
 
 from captionlab.evaluation.ptb import tokenize
+from captionlab.language.following import pattern_rows, read_patterns
+from captionlab.language.frequencies import frequency_rows
 from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TAGGED, TOKENS
 from captionlab.tables import read_table, write_table
@@ -13,9 +15,18 @@ from captionlab.texts.arpa import ArpaError, read_arpa, write_arpa
 from captionlab.texts.ngram import train
 
 ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "config" / "published" / "probing_patterns.csv"
 TRAINING = ["A man rides a horse.", "A dog on the beach", "Two dogs play on a red sofa .", "A man on a horse"]
 ODD = ["", "...", "dog", 'a "dog"\non a beach', "猫がいる", "dog " * 10_000, "very nice and slow"]
 PLAIN = ["a man on a horse", "a dog on a red sofa", "two dogs on the beach", "a man rides a green horse"]
+
+
+def measure_language(folder: Path, model: Path, output: Path) -> None:
+    """Measure the captions of a folder."""
+    tables = {name: folder / f"{name}.parquet" for name in ("captions", "tokens")}
+    outputs = {name: output / f"{name}.parquet" for name in ("tags", "measures", "statistics", "patterns", "unigrams")}
+    tagger = ROOT / "resources" / "en_ewt_sm"
+    run_script("measure_language", {**tables, "model": model, "published": PUBLISHED}, outputs, tagger=tagger)
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             here / "captions.parquet", GENERATED, {**rows, "caption": texts, "log_prob": nothing, "confidence": nothing}
         )
         write_table(here / "tokens.parquet", TOKENS, {**rows, "tokens": tokenize(texts)})
-        tables = {"tokens": here / "tokens.parquet", "tags": here / "tags.parquet"}
-        run_script(
-            "tag_captions",
-            {"captions": here / "captions.parquet"},
-            {"tags": tables["tags"]},
-            tagger=ROOT / "resources" / "en_ewt_sm",
-        )
-        measured = {"captions": here / "measures.parquet", "statistics": here / "statistics.parquet"}
-        run_script("measure_fluency", {**tables, **model}, measured)
-        run_script("count_unigrams", tables, {"ngrams": here / "ngrams.parquet"})
-        published = ROOT / "config" / "published" / "probing_patterns.csv"
-        run_script("mine_patterns", {**tables, "published": published}, {"patterns": here / "patterns.parquet"})
+        measure_language(here, model["model"], here)
     run_script(
         "associate_lemmas",
         {"tags": [folder / name / "tags.parquet" for name in ("odd", "plain")]},
@@ -93,14 +93,8 @@ def test_language_model(run: Path):
     assert "unicorn" not in model.words
 
 
-def test_unk_is_not_counted(tmp_path: Path):
-    place = {"corpus": ["a"], "image_id": ["1"], "caption_index": [0]}
-    write_table(tmp_path / "tokens.parquet", TOKENS, {**place, "tokens": ["a unk a dog"]})
-    tags = {"words": [["a", "UNK", "a", "dog"]], "tags": [["DET", "X", "DET", "NOUN"]]}
-    write_table(tmp_path / "tags.parquet", TAGGED, {**place, **tags, "lemmas": tags["words"]})
-    tables = {name: tmp_path / f"{name}.parquet" for name in ("tokens", "tags")}
-    run_script("count_unigrams", tables, {"ngrams": tmp_path / "ngrams.parquet"})
-    rows = read_table(tmp_path / "ngrams.parquet", NGRAMS).to_pylist()
+def test_unk_is_not_counted():
+    rows = frequency_rows("a", [["a", "unk", "a", "dog"]], [["DET", "X", "DET", "NOUN"]])
     shares = {row["ngram"]: row["share"] for row in rows if row["unit"] == "word"}
     assert shares == {"a": pytest.approx(2 / 3), "dog": pytest.approx(1 / 3)}
 
@@ -110,11 +104,9 @@ def test_a_language_model_that_is_given_must_be_a_trigram_model(run: Path, tmp_p
     write_arpa(train([["a", "dog"]], order=2), bigrams)
     write_arpa(train([["a", "dog"]]), broken)
     broken.write_text(broken.read_text().replace("\\end\\", ""))
-    tables = {name: run / "plain" / f"{name}.parquet" for name in ("tokens", "tags")}
-    outputs = {name: tmp_path / f"{name}.parquet" for name in ("captions", "statistics")}
     for model, message in ((bigrams, r"n-grams of up to 2 words.* train one of order 3"), (broken, "is missing")):
         with pytest.raises(ArpaError, match=message) as caught:
-            run_script("measure_fluency", {**tables, "model": model}, outputs)
+            measure_language(run / "plain", model, tmp_path)
         assert str(model) in str(caught.value)
     assert sorted(tmp_path.iterdir()) == [bigrams, broken]
 
@@ -151,7 +143,7 @@ def test_statistics(run: Path):
 
 
 def test_ngrams(run: Path):
-    rows = read_table(run / "plain" / "ngrams.parquet", NGRAMS).to_pylist()
+    rows = read_table(run / "plain" / "unigrams.parquet", NGRAMS).to_pylist()
     words = [row for row in rows if (row["corpus"], row["unit"]) == ("a", "word")]
     assert (words[0]["ngram"], words[0]["rank"], words[0]["count"]) == ("a", 1, 6)
     assert words[0]["share"] == pytest.approx(6 / 22)
@@ -174,25 +166,12 @@ def test_patterns(run: Path):
     assert all(0 <= row["start"] <= 1 for row in odd)
 
 
-def test_a_later_prefix_has_only_captions_without_an_earlier_one(tmp_path: Path):
+def test_a_later_prefix_has_only_captions_without_an_earlier_one():
     """ROSITA's second prefix, a noun phrase and "that is", would have all captions of its first, "a image that is"."""
     captions = ["a image that is red", "a image image that is", "a dog that is red", "a dog on a sofa"]
     tags = {"a": "DET", "image": "NOUN", "dog": "NOUN", "sofa": "NOUN", "that": "PRON", "is": "AUX", "red": "ADJ"}
-    number = len(captions)
-    words = [caption.split() for caption in captions]
-    columns = {
-        "corpus": ["toy"] * number,
-        "image_id": [str(place) for place in range(number)],
-        "caption_index": [0] * number,
-        "words": words,
-        "tags": [[tags.get(word, "ADP") for word in of_one] for of_one in words],
-        "lemmas": words,
-    }
-    write_table(tmp_path / "tags.parquet", TAGGED, columns)
-    published = ROOT / "config" / "published" / "probing_patterns.csv"
-    made = tmp_path / "patterns.parquet"
-    run_script("mine_patterns", {"tags": tmp_path / "tags.parquet", "published": published}, {"patterns": made})
-    rows = read_table(made, PATTERNS).to_pylist()
+    said = [[(word, tags.get(word, "ADP")) for word in caption.split()] for caption in captions]
+    rows = pattern_rows("toy", said, read_patterns(PUBLISHED))
     rosita = [row for row in rows if (row["model"], row["role"]) == ("ROSITA", "prefix")]
     assert [(row["rank"], row["start"]) for row in rosita] == [(1, 0.5), (2, 0.25)]
     assert rosita[1]["examples"] == ["a dog that is red"]

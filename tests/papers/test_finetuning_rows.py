@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from paper_jobs import run_paper
 from scipy.stats import t
@@ -52,7 +53,7 @@ def job(name):
 
 def nlg(name, left_out=()):
     """Columns of NLG; images `left_out` are (corpus, image)."""
-    one = {"caption_index": 0, "rouge_l": 0.5, "meteor": 0.1, "bleu_counts": [4] * 10}
+    one = {"captioner": name, "caption_index": 0, "rouge_l": 0.5, "meteor": 0.1, "bleu_counts": [4] * 10}
     one |= {"meteor_statistics": [1.0] * METEOR_STATISTICS, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
     rows = [
         {**one, "corpus": corpus, "image_id": image, "cider": float(CIDER[name, corpus][number])}
@@ -243,17 +244,19 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
     files: dict[str, list[str]] = {"captions": [], "nlg": [], "spice": [], "measures": [], "tokens": []}
 
     def put(what, stage, kind, name, columns, notes=None):
-        files[what].append(str(tmp_path / stage / name / "main" / f"{what}.parquet"))
+        place = f"captions/{name}/main" if what == "captions" else f"{stage}/{name}/main/{what}"
+        files[what].append(str(tmp_path / f"{place}.parquet"))
         write_table(files[what][-1], kind, columns, notes or {})
 
     for name in TEXTS:
         nothing = {column: [] for column in GENERATED.columns}
         put("captions", "captions", GENERATED, name, nothing, {"device": "H100"})
-        put("nlg", "evaluation", NLG, name, nlg(name))
         if name != "other":
             measures, tokens = spoken(name)
             put("measures", "language", MEASURES, name, measures)
             put("tokens", "evaluation", TOKENS, name, tokens)
+    files["nlg"].append(str(tmp_path / "evaluation" / "nlg" / "main.parquet"))
+    write_table(files["nlg"][0], NLG, pa.concat_tables(conform(nlg(name), NLG, "made up") for name in TEXTS))
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
     nothing = {f"variant_{name}": [] for name in ("captions", "nlg", "spice", "retrieval")}
     run_paper(

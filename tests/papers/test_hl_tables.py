@@ -51,7 +51,7 @@ def nlg_rows(captioner, rows):
     nothing = {name: [0.0] * len(rows) for name in NLG.columns}
     nothing |= {"bleu_counts": [[0] * 10] * len(rows), "meteor_statistics": [[0.0] * 23] * len(rows)}
     key = {name: [row[name] for row in rows] for name in ("corpus", "image_id", "caption_index")}
-    return {**nothing, **key, "cider": good * 2, "rouge_l": good / 2}
+    return {**nothing, **key, "captioner": [captioner] * len(rows), "cider": good * 2, "rouge_l": good / 2}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Ablations of discriminative finetuning: their rows against plain loops, their tables, and the paper's claims."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
@@ -42,7 +43,14 @@ def tables(name):
         for protocol in ("file-order", "full")
         for image, rank in enumerate(RANKS[name] if protocol == "file-order" else RANKS[name] + 5)
     ]
-    one = {"corpus": "toy-flickr", "rouge_l": 0.5, "cider": 0.25, "meteor": 0.1, "bleu_counts": [4] * 10}
+    one = {
+        "captioner": name,
+        "corpus": "toy-flickr",
+        "rouge_l": 0.5,
+        "cider": 0.25,
+        "meteor": 0.1,
+        "bleu_counts": [4] * 10,
+    }
     one |= {"meteor_statistics": [1.0] * METEOR_STATISTICS, **{f"bleu_{n}": 0.1 for n in range(1, 5)}}
     of_kinds = (
         (RETRIEVAL, [{**row, "caption_index": 0, "candidates": 10, "chosen": "any"} for row in ranks]),
@@ -68,11 +76,12 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
         columns = tables(name)
         for what, kind, of_kind, device in (
             ("captions", GENERATED, {column: [] for column in GENERATED.columns}, {"device": "H100"}),
-            ("nlg", NLG, columns[NLG.name], {}),
             ("retrieval", RETRIEVAL, columns[RETRIEVAL.name], {"device": "CPU"}),
         ):
             paths[what].append(str(tmp_path / "evaluation" / name / "ablations" / f"{what}.parquet"))
             write_table(paths[what][-1], kind, of_kind, device)
+    paths["nlg"].append(str(tmp_path / "evaluation" / "nlg" / "ablations.parquet"))
+    write_table(paths["nlg"][0], NLG, pa.concat_tables(conform(tables(name)[NLG.name], NLG, "") for name in RANKS))
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
     ablated = {f"variant_{name}": files for name, files in {**paths, "spice": []}.items()}
     nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}

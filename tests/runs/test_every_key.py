@@ -118,7 +118,7 @@ def targets() -> list[str]:
         *(paths.captions(name, part) for part in generated for name in CONFIG["evaluations"][part]["captioners"]),
         *(paths.captions(name, "main") for name in ("constructed", "constructed-8")),
         *(paths.evaluation(table, "given", "main") for table in ("chair", "clipscore", "sacrebleu", "spice")),
-        *(paths.evaluation(table, "simulated", "simulated") for table in JUDGED),
+        *(paths.scores(table, "simulated", "simulated") for table in JUDGED),
         paths.language("measures", "given", "main"),
         paths.ablation("chosen"),
         *(paths.table(name) for name in TABLES),
@@ -206,9 +206,7 @@ def test_constructed_captions_differ_by_their_seed(run):
 
 
 def test_every_metric_scores_every_judged_caption(run):
-    numbers = {
-        table: pq.read_table(run / paths.evaluation(table, "simulated", "simulated")).num_rows for table in JUDGED
-    }
+    numbers = {table: pq.read_table(run / paths.scores(table, "simulated", "simulated")).num_rows for table in JUDGED}
     scorers = 5  # two trainings of one among them
     assert numbers["alignment"] == scorers * numbers["nlg"]
     assert numbers["clipscore"] == 2 * numbers["nlg"], "CLIPScore and PAC-S"

@@ -17,5 +17,5 @@ def test_no_language_model_is_trained_where_one_is_given(tmp_path):
     table = "results/language/base/main/measures.parquet"
     assert start(tmp_path / "run", config, "--dry-run", table, output=output).wait() == 0, output.read_text()
     planned = output.read_text()
-    assert "measure_fluency" in planned
+    assert "measure_language" in planned
     assert "train_language_model" not in planned

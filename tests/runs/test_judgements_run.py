@@ -69,7 +69,7 @@ def all_formats(data: Path) -> dict:
 def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
     config = all_formats(tmp_path)
     folder, output = tmp_path / "run", tmp_path / "output"
-    files = {name: paths.evaluation("nlg", name, name) for name in config["judgements"]}
+    files = {name: paths.nlg(name) for name in config["judgements"]}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
     targets = [*files.values(), *held.values()]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()

@@ -49,7 +49,7 @@ def run(tmp_path):
 
 
 MADE = [
-    "collect_evaluation", "collect_table", "find_paraphrases", "import_captions", "render_toyworld", "score_nlg",
+    "collect_evaluation", "collect_table", "import_captions", "render_toyworld", "score_nlg",
     "summarise_evaluation", "tokenize_captions", "tokenize_references",
 ]  # fmt: skip
 

@@ -47,7 +47,7 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
     always = {"nlg", *(["spice"] if lab.config["spice"] not in ("off", False) else [])}
     assert {*asked["plain"]} == always
     assert {*asked["mine"]} == {*always, "alignment", "clipscore"}
-    assert asked["mine"]["nlg"] == [paths.evaluation("nlg", "mine", "mine")]
+    assert asked["mine"]["nlg"] == [paths.nlg("mine")]
     assert lab.evaluated_corpora(job(evaluation="mine")) == ["mine"]
     assert lab.evaluation_split("mine") == "judged"
     assert lab.scoring.features("own-uniter", "mine") == [paths.regions("boxes", "mine", "0-of-1")]

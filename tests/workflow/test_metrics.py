@@ -16,7 +16,7 @@ from captionlab.tables import write_table
 
 captions = {("1", 0): "a b c", ("2", 0): "a"}
 with meteor_process() as meteor:
-    write_table(sys.argv[1], NLG, score_corpus("world", captions, {"1": ["a b"], "2": ["b"]}, meteor))
+    write_table(sys.argv[1], NLG, score_corpus("me", "world", captions, {"1": ["a b"], "2": ["b"]}, meteor))
 found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0), {})
 print(dict(zip(found["metric"], found["value"])))
 """
@@ -80,5 +80,5 @@ def test_a_table_is_a_module_that_only_those_notice_who_ask_for_it(checkout):
 def test_tables_are_those_that_an_evaluation_asks_for(checkout):
     tables, _ = plan(checkout, retrievers=["clip"], candidates=4)
     assert {name: [path.split("/")[2] for path in files] for name, files in tables.items()} == {
-        "nlg": ["plain"], "retrieval": ["people", "plain"], "spice": ["plain"],
+        "nlg": ["nlg"], "retrieval": ["people", "plain"], "spice": ["plain"],
     }  # fmt: skip

@@ -1,9 +1,9 @@
 """Evaluation: captions against references and against other images.
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
-Makes: results/evaluation/{captioner}/{evaluation}/{tokens,nlg,retrieval}.parquet and one for each metric whose module is
-all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet and
-METEOR's paraphrases of all of an evaluation in results/evaluation/paraphrases/{evaluation}.parquet
+Makes: results/evaluation/{captioner}/{evaluation}/{tokens,retrieval}.parquet and one for each metric whose module is
+all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet;
+results/evaluation/nlg/{evaluation}.parquet for all captioners together, because METEOR takes 10 s to start
 """
 
 
@@ -32,30 +32,6 @@ rule tokenize_references:
         "../scripts/tokenize_references.py"
 
 
-rule find_paraphrases:
-    input:
-        lab.of_referenced(paths.references),
-    output:
-        paths.paraphrases(),
-        provenance=paths.provenance("find_paraphrases/{evaluation}"),
-    log:
-        paths.log("find_paraphrases/{evaluation}"),
-    benchmark:
-        paths.benchmark("find_paraphrases/{evaluation}")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        **lab.software("find_paraphrases", "pycocoevalcap"),
-    message:
-        "find METEOR's paraphrases of the references of {wildcards.evaluation}"
-    script:
-        "../scripts/find_paraphrases.py"
-
-
 rule tokenize_captions:
     input:
         paths.captions(),
@@ -82,28 +58,28 @@ rule tokenize_captions:
 
 rule score_nlg:
     input:
-        tokens=paths.evaluation("tokens"),
+        tokens=lab.referring_tokens,
         references=lab.of_referenced(paths.references),
-        paraphrases=paths.paraphrases(),
     output:
-        paths.evaluation("nlg"),
-        provenance=paths.provenance("score_nlg/{captioner}/{evaluation}"),
+        paths.nlg(),
+        provenance=paths.provenance("score_nlg/{evaluation}"),
     log:
-        paths.log("score_nlg/{captioner}/{evaluation}"),
+        paths.log("score_nlg/{evaluation}"),
     benchmark:
-        paths.benchmark("score_nlg/{captioner}/{evaluation}")
+        paths.benchmark("score_nlg/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, threads: 3000 + 2000 * threads,  # at most two METEORs for each thread
-        runtime=60,
+        mem_mb=lab.memory(3000, references=400),  # n-grams are objects of Python
+        runtime=120,
     params:
         **lab.software("score_nlg", "pycocoevalcap"),
+        captioners=lab.referring_captioners,
         corpora=lab.referenced_corpora,
         references_per_image=lab.value("evaluation", "references_per_image"),
     message:
-        "score the captions of {wildcards.captioner} for {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
+        "score the captions of {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
     script:
         "../scripts/score_nlg.py"
 

@@ -2,8 +2,9 @@
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on or
 such a model as an ARPA file.
-Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet,
-results/language/references/{corpus}.parquet, results/language/model.arpa and results/language/associations.parquet. Of captioners of the family `constructed` also
+Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet, of which tags alone
+if the config has no `language`; results/language/references/{corpus}.parquet, results/language/model.arpa and
+results/language/associations.parquet. Of captioners of the family `constructed` also
 results/captions/{captioner}/{evaluation}.parquet, with results/language/{captioner}/{evaluation}/constructions.parquet
 """
 
@@ -34,32 +35,6 @@ rule train_language_model:
         "../scripts/train_language_model.py"
 
 
-rule tag_captions:
-    input:
-        captions=paths.captions(),
-        tagger=lab.language.tagger_files(),
-    output:
-        paths.language("tags"),
-        provenance=paths.provenance("tag_captions/{captioner}/{evaluation}"),
-    log:
-        paths.log("tag_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("tag_captions/{captioner}/{evaluation}")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        **lab.software("tag_captions", *lab.language.tagger_libraries()),
-        tagger=lab.language.tagger,
-    message:
-        "tag the captions of {wildcards.captioner} for {wildcards.evaluation}"
-    script:
-        "../scripts/tag_captions.py"
-
-
 rule tag_references:
     input:
         **paths.corpus.named("images", "captions"),
@@ -87,81 +62,32 @@ rule tag_references:
         "../scripts/tag_references.py"
 
 
-rule measure_fluency:
+rule measure_language:
     input:
-        model=lab.language.model(),
-        tokens=paths.evaluation("tokens"),
-        tags=paths.language("tags"),
+        **lab.language.measured_by(),
+        captions=paths.captions(),
+        tagger=lab.language.tagger_files(),
     output:
-        captions=paths.language("measures"),
-        statistics=paths.language("statistics"),
-        provenance=paths.provenance("measure_fluency/{captioner}/{evaluation}"),
+        **lab.language.measures(),
+        tags=paths.language("tags"),
+        provenance=paths.provenance("measure_language/{captioner}/{evaluation}"),
     log:
-        paths.log("measure_fluency/{captioner}/{evaluation}"),
+        paths.log("measure_language/{captioner}/{evaluation}"),
     benchmark:
-        paths.benchmark("measure_fluency/{captioner}/{evaluation}")
+        paths.benchmark("measure_language/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
-        runtime=60,
+        runtime=120,
     params:
-        **lab.software("measure_fluency", "numpy"),
+        **lab.software("measure_language", "numpy", *lab.language.tagger_libraries()),
+        tagger=lab.language.tagger,
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:
-        "../scripts/measure_fluency.py"
-
-
-rule mine_patterns:
-    input:
-        tags=paths.language("tags"),
-        published=lab.shipped("config/published/probing_patterns.csv"),
-    output:
-        paths.language("patterns"),
-        provenance=paths.provenance("mine_patterns/{captioner}/{evaluation}"),
-    log:
-        paths.log("mine_patterns/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("mine_patterns/{captioner}/{evaluation}")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        **lab.software("mine_patterns"),
-    message:
-        "find the patterns in the captions of {wildcards.captioner} for {wildcards.evaluation}"
-    script:
-        "../scripts/mine_patterns.py"
-
-
-rule count_unigrams:
-    input:
-        tokens=paths.evaluation("tokens"),
-        tags=paths.language("tags"),
-    output:
-        paths.language("unigrams"),
-        provenance=paths.provenance("count_unigrams/{captioner}/{evaluation}"),
-    log:
-        paths.log("count_unigrams/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("count_unigrams/{captioner}/{evaluation}")
-    conda:
-        "../../envs/captionlab.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    params:
-        **lab.software("count_unigrams"),
-    message:
-        "count the words of {wildcards.captioner} for {wildcards.evaluation}"
-    script:
-        "../scripts/count_unigrams.py"
+        "../scripts/measure_language.py"
 
 
 rule construct_captions:

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from captionlab import paths
 from captionlab.evaluation.devices import device_note, devices_of
-from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
+from captionlab.evaluation.summary import Job, comparison_columns, scored_in, summary_columns
 from captionlab.progress import progress
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import script
@@ -19,13 +19,13 @@ def main(snakemake):
     for name, files in scores.items():
         table = import_module(f"captionlab.evaluation.metrics.{name}")
         for path in progress(files, f"tables of {name}", len(files)):
-            captioner, evaluation = paths.captioner_of(path)
-            context = params.evaluations[evaluation]
-            made = captions[captioner, evaluation]
-            # Captions of files and people are evaluated beside others, and the decoding of these made none of them.
-            decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
-            job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
-            results += table.results(job, path, params.seed)
+            for captioner, evaluation in scored_in(path):
+                context = params.evaluations[evaluation]
+                made = captions[captioner, evaluation]
+                # Captions of files and people are evaluated beside others, and the decoding of these made none of them.
+                decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
+                job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
+                results += table.results(job, path, params.seed)
     every = [path for files in scores.values() for path in files]
     # What the tables of scores say of how they were made, for the footers.
     notes = device_note([*snakemake.input.captions, *every])

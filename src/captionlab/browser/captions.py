@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from captionlab import paths
 from captionlab.evaluation.metrics.retrieval import among
-from captionlab.evaluation.summary import of_captions, parts
+from captionlab.evaluation.summary import of_captions, parts, scored_in
 from captionlab.evaluation.unknown_words import has_unknown, non_words
 from captionlab.schemas import GENERATED, RETRIEVAL
 from captionlab.tables import read_table
@@ -60,8 +60,8 @@ def read_said(
             said.texts[row["image_id"], row["caption_index"]] = row["caption"]
     for table, files in tables.items():
         for path in files:
-            captioner, evaluation = paths.captioner_of(path)
-            for corpus, measure, values, chosen in _scores(table, path, factors):
+            (alone, evaluation), *_ = scored_in(path)
+            for captioner, corpus, measure, values, chosen in _scores(table, path, factors, alone):
                 said = found[evaluation, corpus, captioner]
                 said.values.setdefault(measure, {}).update(values)
                 if chosen:
@@ -70,23 +70,26 @@ def read_said(
 
 
 def _scores(
-    table: str, path: str, factors: Mapping[str, float]
-) -> Iterable[tuple[str, Measure, dict[Key, float], dict[Key, str]]]:
-    """By corpus and measure the values of captions in a table of scores, and the images that they found."""
+    table: str, path: str, factors: Mapping[str, float], alone: str
+) -> Iterable[tuple[str, str, Measure, dict[Key, float], dict[Key, str]]]:
+    """By captioner, corpus and measure the values of captions in a table of scores, and the images that they found.
+
+    `alone` is the captioner of a table that has no other.
+    """
     if table == "retrieval":
         ranks = read_table(path, RETRIEVAL)
         for (corpus, retriever, protocol), part in parts(ranks, "corpus", "retriever", "protocol"):
             measure = Measure(RANK, retriever, among(protocol, pc.unique(part["candidates"]).to_pylist()))
             keys = [*zip(part["image_id"].to_pylist(), part["caption_index"].to_pylist(), strict=True)]
             chosen = dict(zip(keys, part["chosen"].to_pylist(), strict=True))
-            yield corpus, measure, dict(zip(keys, part["rank"].to_pylist(), strict=True)), chosen
+            yield alone, corpus, measure, dict(zip(keys, part["rank"].to_pylist(), strict=True)), chosen
         return
     for one in of_captions(table, path, factors):
         by_corpus: dict[str, dict[Key, float]] = defaultdict(dict)
         for (corpus, image, index), value in zip(one.keys, one.values.tolist(), strict=True):
             by_corpus[corpus][image, index] = round(one.scale * value, DECIMALS)
         for corpus, values in by_corpus.items():
-            yield corpus, Measure(one.metric, one.scorer), values, {}
+            yield one.captioner or alone, corpus, Measure(one.metric, one.scorer), values, {}
 
 
 def evaluation_columns(

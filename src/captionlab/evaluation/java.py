@@ -4,8 +4,6 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 # Of a program that runs for seconds: half of METEOR's processor time went into compiling it well. What a Java does not
@@ -18,21 +16,6 @@ LOCALE = {"LC_ALL": "C.UTF-8"}
 
 class JavaError(RuntimeError):
     """No Java was found, or a program that runs on it failed."""
-
-
-@contextmanager
-def java_on_path() -> Iterator[Path]:
-    """Put a working Java at the front of PATH, and set LOCALE, in the block: pycocoevalcap runs the literal `java`."""
-    java, before = find_java(), dict(os.environ)
-    os.environ.update(LOCALE, PATH=f"{java.parent}{os.pathsep}{before.get('PATH', '')}")
-    try:
-        yield java
-    finally:
-        for name in ("PATH", *LOCALE):
-            if name in before:
-                os.environ[name] = before[name]
-            else:
-                del os.environ[name]
 
 
 def find_java() -> Path:

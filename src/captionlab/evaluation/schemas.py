@@ -1,4 +1,4 @@
-"""Tables of the evaluation stage: METEOR's paraphrases, and what captioners in their roles are worth to scorers."""
+"""Tables of the evaluation stage: what captioners in their roles are worth to scorers."""
 
 import pyarrow as pa
 
@@ -6,17 +6,6 @@ from captionlab.schemas import CORPUS
 from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
-PARAPHRASES = TableSchema(
-    "paraphrases",
-    "a pair of METEOR's paraphrases, one of whose phrases occurs in the references of an evaluation",
-    ("pair",),
-    pair=Column(_INT, "its place in METEOR's table, from 0"),
-    probability=Column(_DOUBLE, "that the one is said for the other"),
-    phrase=Column(_STRING, "the one"),
-    paraphrase=Column(_STRING, "the other"),
-    phrase_occurs=Column(pa.bool_(), "whether a reference has the words of the one in a row"),
-    paraphrase_occurs=Column(pa.bool_(), "whether a reference has those of the other"),
-)
 _PLACE = {
     "experiment": Column(_STRING, "generated: captions of captioners; else how captions were constructed"),
     "subject": Column(_STRING, "role of the captioners; nouns or others, when words are replaced; model of a template"),

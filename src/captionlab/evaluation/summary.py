@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from captionlab import paths
 from captionlab.intervals import (
     Ends,
     bootstrap_interval,
@@ -26,6 +29,7 @@ from captionlab.intervals import (
     share_interval,
 )
 from captionlab.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
+from captionlab.tables import read_schema
 
 # Of a captioner those that it is a mean of, by the seed of their training.
 Names = Mapping[str, Sequence[str]]
@@ -109,6 +113,19 @@ class OfCaptions:
     keys: Sequence[tuple[str, str, int]]
     values: np.ndarray
     scale: float = 100.0  # what values are printed times
+    captioner: str | None = None  # if the table has several
+
+
+def scored_in(path: str) -> list[tuple[str, str]]:
+    """Return the captioner and the evaluation of all captions that a table scores.
+
+    A table of a whole evaluation has its captioners in a column; every other table lies in the folder of its captioner.
+    """
+    if "captioner" not in read_schema(path).names:
+        return [paths.captioner_of(path)]
+    with pq.ParquetFile(path) as file:
+        captioners = pc.unique(file.read(["captioner"])["captioner"]).to_pylist()
+    return [(captioner, Path(path).stem) for captioner in captioners]
 
 
 def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
@@ -118,13 +135,17 @@ def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator
 
 
 def caption_values(
-    scores: pa.Table, columns: Mapping[str, str], scorer: str | None = None, scale: float = 100.0
+    scores: pa.Table,
+    columns: Mapping[str, str],
+    scorer: str | None = None,
+    scale: float = 100.0,
+    captioner: str | None = None,
 ) -> Iterator[OfCaptions]:
     """Columns of a table of scores as metrics; `columns`: by metric. Captions without a value are left out."""
     for metric, column in columns.items():
         found = scores.filter(pc.is_valid(scores[column]))
         keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
-        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64), scale)
+        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64), scale, captioner)
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:

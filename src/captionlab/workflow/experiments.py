@@ -5,7 +5,7 @@ the wildcards.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -295,6 +295,15 @@ class Experiments(Basis):
         captions = self.captioners[wildcards.captioner].get("captions", {})
         return [self.given(captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
+    def referring_captioners(self, wildcards: Wildcards) -> list[str]:
+        """Return the captioners of an evaluation whose captions are held against references."""
+        return self.scored_captioners(wildcards.evaluation, references=True)
+
+    def referring_tokens(self, wildcards: Wildcards) -> list[str]:
+        """Return the tokens of the captions of each of these captioners."""
+        captioners = self.referring_captioners(wildcards)
+        return [paths.evaluation("tokens", captioner, wildcards.evaluation) for captioner in captioners]
+
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation]["retrievers"])
@@ -311,15 +320,17 @@ class Experiments(Basis):
         return {key: evaluation[key] for key in ("candidate_sets", "candidates")}
 
     def scored(self, table: str) -> list[str]:
-        """One table of scores for every evaluation and captioner that has it, of commands one for each of them."""
+        """The tables of scores of this name of all evaluations and captioners; of commands one for each of them."""
         if table == COMMAND:
             return self.commands.scored()
-        return [
-            paths.evaluation(table, captioner, name)
-            for name, evaluation in sorted(self.evaluations.items())
-            if table in asked_tables(self.config, evaluation)
-            for captioner in self.scored_captioners(name, score_tables()[table].references)
-        ]
+        return list(dict.fromkeys(paths.scores(table, *place) for place in self.scored_places(table)))
+
+    def scored_places(self, table: str) -> Iterator[tuple[str, str]]:
+        """Each captioner and evaluation that have scores in a table of this name."""
+        for name, evaluation in sorted(self.evaluations.items()):
+            if table in asked_tables(self.config, evaluation):
+                for captioner in self.scored_captioners(name, score_tables()[table].references):
+                    yield captioner, name
 
     def score_tables(self) -> dict[str, list[str]]:
         """These tables by their names, those that the config asks for."""
@@ -336,7 +347,7 @@ class Experiments(Basis):
 
     def scored_captions(self) -> list[str]:
         """The captions that these tables score, whatever the table."""
-        places = {paths.captioner_of(path) for files in self.score_tables().values() for path in files}
+        places = {place for table in score_tables() for place in self.scored_places(table)}
         return [paths.captions(*place) for place in sorted(places)]
 
     # ------------------------------------------------------------------------------------------- reporting

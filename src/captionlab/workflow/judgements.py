@@ -70,7 +70,7 @@ class Judgements:
         name, evaluation = wildcards.judgements, self.basis.evaluations[wildcards.judgements]
         commands = [f"{COMMAND}-{metric}" for metric in evaluation[SECTION]]
         files = {t: commands if t == COMMAND else [t] for t in asked_tables(self.basis.config, evaluation)}
-        return {table: [paths.evaluation(file, name, name) for file in of] for table, of in files.items()}
+        return {table: [paths.scores(file, name, name) for file in of] for table, of in files.items()}
 
     def metrics(self, wildcards: Wildcards) -> Loaded:
         """The modules that say what these tables have of single captions; no library is theirs alone."""

@@ -9,6 +9,8 @@ from captionlab.workflow.basis import Basis, Wildcards, on_disk
 from captionlab.workflow.blocks import Block, normalise
 
 TABLES = ("language_statistics", "language_patterns", "language_unigrams")
+# Tables of the captions of a captioner beside their tags.
+MEASURES = ("measures", "statistics", "patterns", "unigrams")
 BUNDLED_TAGGER = "en_ewt_sm"
 
 
@@ -42,6 +44,17 @@ class Language:
     def model(self) -> str:
         """The trigram language model: a file that the config names, or what rule train_language_model makes."""
         return self.basis.given(self.model_block["arpa"]) if "arpa" in self.model_block else paths.LANGUAGE_MODEL
+
+    def measured_by(self) -> dict[str, str]:
+        """Return what captions are measured by; nothing if the config studies no language, for they are only tagged."""
+        if not self.config:
+            return {}
+        published = self.basis.shipped("config/published/probing_patterns.csv")
+        return {"model": self.model(), "tokens": paths.evaluation("tokens"), "published": published}
+
+    def measures(self) -> dict[str, str]:
+        """Return the tables of what is measured, likewise."""
+        return {table: paths.language(table) for table in MEASURES} if self.config else {}
 
     def corpus(self, table: str) -> list[str]:
         """A table of the corpus that the language model is trained on; none where it is given or not asked for."""

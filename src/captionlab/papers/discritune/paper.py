@@ -55,7 +55,7 @@ class Discritune(Paper):
         varied = {f"variant_{table}": self._scored(table, places) for table in ("nlg", "spice", "retrieval")}
         return Needs(
             {
-                "captions": [paths.captions(*paths.captioner_of(path)) for path in scored["nlg"]],
+                "captions": [paths.captions(*place) for place in sorted(evaluated & {*self.lab.scored_places("nlg")})],
                 **scored,
                 "measures": self._spoken(partial(paths.language, "measures")),
                 "tokens": self._spoken(partial(paths.evaluation, "tokens")),
@@ -136,7 +136,7 @@ class Discritune(Paper):
     # ------------------------------------------------------------------------------------------- captioners
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
         """A table of scores for each captioner and evaluation of these that has one."""
-        return sorted({paths.evaluation(table, *place) for place in places} & set(self.lab.scored(table)))
+        return sorted({paths.scores(table, *place) for place in places & {*self.lab.scored_places(table)}})
 
     def _spoken(self, table: Callable[[str, str], str]) -> list[str]:
         """A table for each captioner of the paper and the one of the paper that it is finetuned from.

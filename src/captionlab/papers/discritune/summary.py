@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from captionlab import paths
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.nlg import read_scores
 from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
@@ -137,9 +138,12 @@ def _scores(inputs: Row, params: Row, start: str = "") -> Iterator[Scores]:
     for name, kind in (("spice", SPICE), ("retrieval", RETRIEVAL_RANKS)):
         for path in inputs.get(f"{start}{name}", ()):
             others[paths.captioner_of(path)][name] = path, kind
-    for path in inputs[f"{start}nlg"]:
-        more = {name: read_table(*given) for name, given in others[paths.captioner_of(path)].items()}
-        yield Scores(_job(path, params), read_table(path, NLG), **more)
+    nlg = {Path(path).stem: path for path in inputs[f"{start}nlg"]}
+    for path in inputs[f"{start}captions"]:
+        job = _job(path, params)
+        if job.evaluation in nlg:
+            more = {name: read_table(*given) for name, given in others[job.captioner, job.evaluation].items()}
+            yield Scores(job, read_scores(nlg[job.evaluation], job.captioner), **more)
 
 
 def _job(path: str, params: Row) -> Job:

@@ -42,7 +42,7 @@ class Hl(Paper):
 
     @staticmethod
     def _scored(table: str, cells: list[Block]) -> list[str]:
-        return [paths.evaluation(table, cell["job"]["captioner"], cell["job"]["evaluation"]) for cell in cells]
+        return [paths.scores(table, cell["job"]["captioner"], cell["job"]["evaluation"]) for cell in cells]
 
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:

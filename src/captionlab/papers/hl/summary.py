@@ -12,7 +12,6 @@ from captionlab.reporting.roles import Results, difference_rows, value_rows
 from captionlab.reporting.runs import Row
 from captionlab.tables import read_table
 
-KINDS = {"nlg": nlg.NLG, "sacrebleu": sacrebleu.SCORES}
 METRICS = {
     "nlg": {name: metric for name, metric in nlg.METRICS.items() if name in MEASURES},
     "sacrebleu": sacrebleu.METRICS,
@@ -26,7 +25,7 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     for number, cell in enumerate(params["cells"]):
         job = Job(**cell["job"])
         models[cell["axis"]][cell["model"]].append(job.captioner)
-        files = {table: inputs[table][number] for table in KINDS}
+        files = {table: inputs[table][number] for table in METRICS}
         results[cell["axis"]][job.captioner] = cell_results(job, cell["corpus"], files, params["seed"])
     values, differences = Rows(), Rows()
     for axis, of_axis in models.items():
@@ -39,7 +38,10 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
 def cell_results(job: Job, corpus: str, files: dict[str, Path], seed: int) -> Results:
     """The paper's metrics of a captioner on a corpus, from its tables of scores by name."""
     found: list[Result] = []
-    for table, path in files.items():
-        scores = read_table(path, KINDS[table])
+    tables = {
+        "nlg": nlg.read_scores(files["nlg"], job.captioner),
+        "sacrebleu": read_table(files["sacrebleu"], sacrebleu.SCORES),
+    }
+    for table, scores in tables.items():
         found += caption_results(job, scores.filter(pc.equal(scores["corpus"], corpus)), seed, METRICS[table])
     return {(result.corpus, result.metric, None): result for result in found}

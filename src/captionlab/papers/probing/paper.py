@@ -40,7 +40,8 @@ class Probing(Paper):
         return Needs(
             {
                 "captions": self._captions(captioners),
-                **{table: self._scored(table, captioners) for table in ("alignment", "nlg")},
+                "alignment": self._scored("alignment", captioners),
+                "nlg": paths.nlg(self.block["evaluation"]),
                 "spice": [] if self.lab.spice == "off" else self._scored("spice", captioners),
                 **{f"metric_{table}": self._scored(table, captioners) for table in self._metrics()},
                 **{table: self._language(table, captioners) for table in ("measures", "tags", "patterns")},

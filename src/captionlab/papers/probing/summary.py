@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.nlg import read_scores
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
@@ -62,7 +62,7 @@ PATTERN_MEASURES = {
     "published second prefix": ("published", "prefix", 2),
     "published pattern": ("published", "sentence", 1),
 }
-OF_CAPTIONERS = {"alignment": ALIGNMENT, "nlg": NLG, "measures": MEASURES, "tags": TAGGED, "spice": SPICE}
+OF_CAPTIONERS = {"alignment": ALIGNMENT, "measures": MEASURES, "tags": TAGGED, "spice": SPICE}
 OF_CONSTRUCTED = ("constructions", "constructed", "originals")
 
 
@@ -73,6 +73,7 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     results = {}
     for number, captioner in enumerate(params["captioners"]):
         tables = {name: read_table(inputs[name][number], kind) for name, kind in OF_CAPTIONERS.items() if inputs[name]}
+        tables["nlg"] = read_scores(inputs["nlg"], captioner)
         job = Job(captioner, **params["job"])
         files = {name: inputs[f"metric_{name}"][number] for name in params["metrics"]}
         measured = captioner_results(job, scorers, seed, **tables)

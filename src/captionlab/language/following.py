@@ -1,20 +1,28 @@
-"""Find the patterns that the captions of a captioner follow, and measure the paper's own patterns on them."""
+"""How many captions follow the patterns that the paper publishes, and the patterns that are mined from them."""
 
 import csv
-from collections import defaultdict
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import Any
 
 from captionlab.language.mining import mine
-from captionlab.language.patterns import Follows, Tagged, compiled, tagged, with_prefix
-from captionlab.language.schemas import PATTERNS
-from captionlab.schemas import TAGGED
-from captionlab.scripting import script
-from captionlab.tables import TableWriter, read_table
+from captionlab.language.patterns import Follows, Tagged, compiled, with_prefix
 
 
-def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def read_patterns(path: str | os.PathLike[str]) -> list[dict[str, str]]:
+    """Return the rows of a CSV file of published patterns."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def pattern_rows(corpus: str, captions: Sequence[Tagged], published: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Return rows of PATTERNS for the captions of a captioner on a corpus; `published` has the paper's patterns."""
+    found = [*_published(published), *_mined(captions)]
+    return [{"corpus": corpus, **row, **_measured(captions, row, earlier)} for row, earlier in found]
+
+
+def _published(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """The paper's patterns, each with its prefix written out, and the model's earlier prefixes of a prefix."""
     for model in dict.fromkeys(row["model"] for row in published):
         texts = {
@@ -28,7 +36,7 @@ def published_patterns(published: list[dict[str, str]]) -> Iterator[tuple[dict[s
                 yield row, patterns[: rank - 1] if role == "prefix" else []
 
 
-def mined_patterns(captions: list[Tagged]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def _mined(captions: Sequence[Tagged]) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """Patterns of the captions, the most frequent first: their prefixes, then the whole; none is an earlier prefix."""
     mined = mine(captions)
     starts = {pattern.prefix: sum(compiled(pattern.prefix).follows(c).start for c in captions) for pattern in mined}
@@ -38,7 +46,7 @@ def mined_patterns(captions: list[Tagged]) -> Iterator[tuple[dict[str, Any], lis
             yield {"source": "mined", "model": None, "role": role, "rank": rank, "pattern": text}, []
 
 
-def measured(captions: list[Tagged], row: dict[str, Any], earlier: list[str]) -> dict[str, Any]:
+def _measured(captions: Sequence[Tagged], row: dict[str, Any], earlier: list[str]) -> dict[str, Any]:
     """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end.
 
     Those that start with an earlier prefix do not count: each caption has one prefix.
@@ -56,16 +64,3 @@ def measured(captions: list[Tagged], row: dict[str, Any], earlier: list[str]) ->
         "n": len(captions),
         "examples": list(examples)[:3],
     }
-
-
-@script
-def main(snakemake):
-    with open(snakemake.input.published, encoding="utf-8", newline="") as file:
-        published = list(csv.DictReader(file))
-    captions = defaultdict(list)
-    for row in read_table(snakemake.input.tags, TAGGED).to_pylist():
-        captions[row["corpus"]].append(tagged(row["words"], row["tags"]))
-    with TableWriter(snakemake.output[0], PATTERNS) as writer:
-        for corpus, of_corpus in captions.items():
-            found = [*published_patterns(published), *mined_patterns(of_corpus)]
-            writer.write([{"corpus": corpus, **row, **measured(of_corpus, row, earlier)} for row, earlier in found])
