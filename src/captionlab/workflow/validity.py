@@ -1,7 +1,5 @@
 """The part of the config that asks whether a run is valid: what that table reads. All is empty where nobody asks."""
 
-from pathlib import Path
-
 from captionlab import paths
 from captionlab.workflow.basis import Basis, Part, Wildcards
 from captionlab.workflow.blocks import (
@@ -18,8 +16,8 @@ from captionlab.workflow.study import Study
 
 # The split that captioners learn.
 TRAINING = "train"
-# The tables of a scorer and of a captioner that say how good it is.
-MATCHING, REWARDS = "matching.parquet", "rewards.parquet"
+# The table of a captioner that says what a training by a reward did to that reward.
+REWARDS = "rewards.parquet"
 
 
 class Validity(Part):
@@ -82,17 +80,8 @@ class Validity(Part):
         return [paths.corpus("objects", corpus) for corpus in sorted(found)]
 
     def matching(self) -> dict[str, str]:
-        """For each scorer that is trained here, the table of how good it is.
-
-        So too for a scorer of another run where the table lies beside its weights.
-        """
-        if not self.config:
-            return {}
-        found = {name: paths.scorer(MATCHING, name) for name in self.scoring.trained()}
-        for name, block in self.scoring.scorers.items():
-            if "run" in block and (Path(self.basis.data) / block["run"] / MATCHING).is_file():
-                found[name] = self.basis.given(f"{block['run']}/{MATCHING}")
-        return dict(sorted(found.items()))
+        """For each scorer of which it is known, the table of how good it is."""
+        return self.scoring.matching() if self.config else {}
 
     def accuracy(self) -> list[str]:
         """How often participants of the study are right: people, simulated ones or both."""
