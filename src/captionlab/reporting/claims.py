@@ -219,16 +219,16 @@ def _links(claim: AnyClaim, row: Row, evidence: Evidence, cells: Cells) -> list[
 
 
 def _tested(rows: Sequence[Row]) -> list[Row]:
-    """The comparisons that the run could make."""
+    """Return the comparisons that the run could make."""
     return [row for row in rows if row["difference"] is not None]
 
 
 def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence) -> dict[str, Value]:
-    """Of a central claim: on how many comparisons the paper prints a difference, and how large these are for the run.
+    """Return, for a central claim, how many differences the paper prints, and how large they are for this run.
 
     `power` is the paper's mean difference, above 0 as claimed, by the mean of the smallest differences that the run
-    could have shown: a quotient for each measure, and the mean of these. Nearnesses, which are no differences, are left
-    out.
+    could have shown: a quotient for each measure, and the mean of these. Nearnesses are left
+    out, since they are no differences.
     """
     if not claim.central:
         return {"central": "", "printed": None, "power": None}

@@ -45,7 +45,7 @@ class Change:
 
     @property
     def prefers_fewer(self) -> bool:
-        """Whether one caption for all images earns no less than the captions before the training."""
+        """Return whether one caption for all images earns no less than the captions before the training."""
         return self.commonest >= self.before
 
 
@@ -87,7 +87,7 @@ def _mean_words(captions: Sequence[str]) -> float:
 def rewards_table(
     changes: Mapping[str, Change], trainings: Mapping[str, Mapping[str, str]], provenance: Mapping[str, Any]
 ) -> Table:
-    """A row for each captioner; `trainings` has its parent, its corpus, and its reward in words."""
+    """Return the table, a row for each captioner; `trainings` has its parent, its corpus, and its reward in words."""
     columns = [Column("captioner", numeric=False), Column("reward", numeric=False), Column("n")]
     columns += [Column(heading, group="reward") for heading in ("before", "after", "after less before", "one for all")]
     groups = ("found, %", "different captions", "words")

@@ -146,7 +146,7 @@ def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding
 
 
 def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -> Iterator[Finding]:
-    """What trainings by a reward did to that reward and to the variety of captions; the corpus of each in."""
+    """Yield what trainings by a reward did to the reward and to the variety of captions; `corpora` by captioner."""
     for captioner, change in sorted(changes.items()):
         detail = f"{change.before:.3g} to {change.after:.3g}"
         yield Finding(
@@ -164,14 +164,14 @@ def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -
 
 
 def power_findings(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
-    """What comparisons of central claims could have shown; rows of the CSV of claims in."""
+    """Yield what comparisons of central claims could have shown, from rows of the CSV of claims."""
     central = {(row["paper"], row["claim"]): row for row in claims if row["power"]}
     for (paper, claim), row in central.items():
         yield Finding("power", f"{paper}: {claim}", float(row["power"]), None, int(row["printed"]), "comparisons")
 
 
 def power_notes(claims: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    """Which central claims have no such comparison; rows of the CSV of claims in."""
+    """Yield a note on central claims without a difference that the paper prints, from rows of the CSV of claims."""
     without = dict.fromkeys(f"{row['paper']}: {row['claim']}" for row in claims if row["central"] and not row["power"])
     if without:
         yield f"Of these claims this run has no difference that the paper prints too: {', '.join(without)}."
@@ -207,7 +207,7 @@ def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance
 
 
 def is_met(found: Finding, condition: Condition) -> bool:
-    """Whether what was measured meets its condition; where the whole interval must, by its lower end."""
+    """Return whether a finding meets its condition; where the whole interval must, by its lower end."""
     relation = RELATIONS[condition.relation]
     decisive = found.ends[0] if condition.whole and found.ends else found.value
     return bool(relation(decisive, condition.bound))

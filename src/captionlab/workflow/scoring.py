@@ -32,9 +32,9 @@ class Scoring:
         return [name for name, block in sorted(self.scorers.items()) if model_kind(block) == "trained"]
 
     def matching(self) -> dict[str, str]:
-        """For each scorer that is trained here, or was in another run, the table of how good it is.
+        """Return, for each scorer that is trained here, the table that says how good the scorer is.
 
-        The table of another run counts where it lies beside the weights.
+        A scorer of another run is among them if such a table lies beside its weights.
         """
         found = {name: paths.scorer(MATCHING, name) for name in self.trained()}
         for name, block in self.scorers.items():

@@ -41,9 +41,9 @@ class Validity(Part):
         return sorted(found - {None})
 
     def learned(self) -> dict[str, str]:
-        """For each captioner that learned the references of a corpus here or in another run, the corpus.
+        """Return, for each captioner that learned the references of a corpus here or in another run, the corpus.
 
-        Corpora are left out whose evaluated images are those that captioners learn.
+        Corpora are left out whose evaluated images are training images.
         """
         return {
             name: block["corpus"]
@@ -57,7 +57,7 @@ class Validity(Part):
         return sorted(name for name, block in self.basis.corpora.items() if block["reader"] == "toyworld")
 
     def captions(self) -> list[str]:
-        """Captions by captioners that are trained here, or were in another run, for every evaluation."""
+        """Return the captions, for every evaluation, by captioners that are trained here or were in another run."""
         return [
             paths.captions(captioner, name)
             for name, evaluation in self._evaluations()
@@ -80,7 +80,7 @@ class Validity(Part):
         return [paths.corpus("objects", corpus) for corpus in sorted(found)]
 
     def matching(self) -> dict[str, str]:
-        """For each scorer of which it is known, the table of how good it is."""
+        """Return, for each scorer of which it is known, the table that says how good the scorer is."""
         return self.scoring.matching() if self.config else {}
 
     def accuracy(self) -> list[str]:
@@ -89,7 +89,7 @@ class Validity(Part):
 
     # -------------------------------------------------------------------------------- trainings by a reward
     def rewarded(self) -> list[str]:
-        """Captioners of evaluations that were finetuned by a reward, and their ancestors that were."""
+        """Return the captioners of evaluations, and their ancestors, that are finetuned by a reward."""
         found = {
             training_of(ancestor)
             for _, evaluation in self._evaluations()
@@ -99,15 +99,15 @@ class Validity(Part):
         return sorted(name for name in found if self.basis.rewards(name))
 
     def rewarded_pattern(self) -> str:
-        """The regular expression of these captioners."""
+        """Return a regular expression of the captioners that are finetuned by a reward."""
         return any_of(self.rewarded())
 
     def rewards(self) -> list[str]:
-        """For each of these captioners, the table of rewards before and after its training."""
+        """Return the tables of rewards before and after these trainings."""
         return [paths.captioner(REWARDS, name) for name in self.rewarded()]
 
     def trainings(self) -> dict[str, dict[str, str]]:
-        """For each of these captioners its parent, the corpus that it was trained on, and the reward in words."""
+        """Return, for each of these captioners, its parent, the corpus of its training, and its reward in words."""
         found = {}
         for name in self.rewarded():
             parts = [reward for reward in self.basis.rewards(name) if "of" not in reward]
@@ -117,16 +117,16 @@ class Validity(Part):
         return found
 
     def reward(self, wildcards: Wildcards) -> Block:
-        """The reward that the captioner of a job was trained by."""
+        """Return the reward that the captioner of a job is trained by."""
         reward: Block = normalise(self.basis.captioners[wildcards.captioner]["objective"]["reward"])
         return reward
 
     def batch(self, wildcards: Wildcards) -> int:
-        """How many images a batch of that training had."""
+        """Return how many images a batch has in the training of the captioner of a job."""
         return int(self.basis.captioners[wildcards.captioner]["optimizer"]["batch"])
 
     def greedy(self, wildcards: Wildcards) -> Block:
-        """What greedy decoding shares with the decoding of that training: above all, where a caption ends."""
+        """Return what greedy decoding shares with the decoding of the training, such as where a caption ends."""
         decoding = self.basis.decoding(self.basis.captioners[wildcards.captioner]["objective"]["decoding"])
         shared = ("max_tokens", "repetition_penalty", "rules", "stop")
         return {key: decoding[key] for key in shared if key in decoding}
@@ -138,5 +138,5 @@ class Validity(Part):
 
 
 def _is_of_a_run(captioner: Block) -> bool:
-    """Whether a captioner was made in another run that learned the references of a corpus."""
+    """Return whether a captioner comes from another run, and the config says which corpus it learned there."""
     return "run" in captioner and "corpus" in captioner
