@@ -70,4 +70,4 @@ def printer(paper: str, numbers: Published | None, retriever: str | None = "clip
     sides_of, together = import_module(f"captionlab.papers.{paper}.evidence").sides_of, ()
     if paper == "discritune":
         sides_of, together = partial(sides_of, retriever=retriever, parents=parents or {}), TOGETHER
-    return lambda row: printed_difference(numbers, row, sides_of, together)
+    return lambda row: numbers and printed_difference(numbers, row, sides_of, together)

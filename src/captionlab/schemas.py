@@ -177,6 +177,23 @@ TRAINING_CAPTIONS = TableSchema(
     caption=Column(_STRING, "what the captioner said, by the decoding of the validation"),
     reward=Column(_DOUBLE, "what that earns, as in the training; missing where captions earn nothing", nullable=True),
 )
+REWARDS = TableSchema(
+    "rewards of captions",
+    "a greedy caption of a training image, before or after a training by a reward, and its reward",
+    ("captions", "image_id"),
+    captions=Column(
+        _STRING,
+        "before: by the parent; after: by the captioner; commonest: the most frequent one of after, for all images",
+    ),
+    image_id=IMAGE_ID,
+    caption=Column(_STRING, "text"),
+    reward=Column(_DOUBLE, "reward as in the training, mean over rewards that take turns"),
+    accuracy=Column(
+        _DOUBLE,
+        "whether the caption finds its image among the candidates, 0 or 1; missing for other rewards",
+        nullable=True,
+    ),
+)
 COST = TableSchema(
     "cost of a job",
     "a job, beyond what Snakemake's benchmark of it says",

@@ -12,6 +12,7 @@ from captionlab.reporting.claims import ClaimError, claims_table, read_claims
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.published import Published
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.verdicts import POWER
 
 PRINTED = published_of("discritune")
 TABLES = {"COCO": "2", "Flickr": "3"}
@@ -287,3 +288,41 @@ def test_the_paper_bears_out_its_own_claims():
     judged = {(r["claim"], r["scope"]): r["verdict"] for r in records if r["verdict"] != "not tested in this run"}
     assert {claim for claim, _ in judged} >= {"retrieval-beats-people", "similarity-cross-domain"}
     assert set(judged.values()) == {"holds"}
+
+
+def test_the_power_of_a_central_claim_by_hand(tmp_path):
+    central = claims(tmp_path, central="its abstract says so", metrics=["CIDEr", "BLEU@4"])
+    bleu = [compared("tuned", "clipcap", corpus, "BLEU@4", 1.0, 0.5) for corpus in ("coco", "flickr")]
+    comparisons = [*pairs(5.0, 3.0, half=2.0), *bleu]
+    records = judged(central, comparisons)
+    # The paper's CIDEr falls by 3.15 on COCO and rises by 3.13 on Flickr, its BLEU-4 falls by 0.29 and rises by 1.27.
+    of_cider, of_bleu = (-3.15 + 3.13) / (2 * POWER * 2.0), (-0.29 + 1.27) / (2 * POWER * 0.5)
+    assert [record["printed"] for record in records] == [4]
+    assert records[0]["power"] == pytest.approx((of_cider + of_bleu) / 2, abs=1e-3)
+    assert records[0]["central"] == "its abstract says so"
+    # What may not be held against this run's numbers counts here, as a size and no more.
+    apart = replace(evidence_of(comparisons)["discritune"], comparable=False)
+    (record,) = claims_table(central, {"discritune": apart}, PROVENANCE, {}).records
+    assert (record["printed"], "the paper's" in record["smallest_difference"]) == (4, False)
+
+
+def evidence_of(comparisons):
+    paper = Reproduction(BLOCK, LINEAGE)
+    return evidence(paper, paper.run(summary(), comparisons), PRINTED)
+
+
+def test_only_central_claims_have_a_power(tmp_path):
+    (record,) = judged(claims(tmp_path), pairs(5.0, 3.0))
+    assert (record["central"], record["printed"], record["power"]) == ("", None, None)
+    (record,) = judged(claims(tmp_path, central="its abstract says so"), pairs(5.0, 3.0), published=None)
+    assert (record["printed"], record["power"]) == (0, None)
+
+
+def test_every_paper_that_names_claims_in_its_abstract_says_which():
+    central = {
+        paper: [claim.claim for claim in read_claims(PAPERS / paper / "claims.yaml", paper) if claim.central]
+        for paper in ("clipscore", "discritune", "probing", "scenes")
+    }
+    assert {paper: len(of_paper) for paper, of_paper in central.items()} == {
+        "clipscore": 2, "discritune": 5, "probing": 5, "scenes": 3
+    }  # fmt: skip

@@ -28,6 +28,7 @@ from captionlab.reporting.published import PublishedValue
 from captionlab.reporting.render import MISSING, Cell
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import AmbiguousError, Measured, Place
+from captionlab.reporting.validity import Finding, validity_table
 from captionlab.reporting.verdicts import beside, judge, smallest_difference
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.tables import write_table
@@ -413,6 +414,18 @@ def test_collect_copies_flat_and_links_every_table(tmp_path):
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     collect(reversed(files), folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+def test_the_index_begins_with_how_many_conditions_of_validity_are_met(tmp_path):
+    table = validity_table([Finding("variety", "base", 0.6, None, 9, "images")], [], PROVENANCE)
+    for render, ending in ((csv_text, "csv"), (html, "html")):
+        (tmp_path / f"validity.{ending}").write_text(render(table))
+    collect([tmp_path / "validity.csv", tmp_path / "validity.html"], tmp_path / "tables")
+    text = (tmp_path / "tables" / "index.md").read_text().splitlines()
+    assert text[2] == "[1 of 1 conditions of validity are met.](validity.html)"
+    page = (tmp_path / "tables" / "index.html").read_text()
+    first = page.index('<p><a href="validity.html">1 of 1 conditions of validity are met.</a></p>')
+    assert first < page.index("Tables and figures in one page")
 
 
 def test_collect_refuses_two_tables_of_the_same_name_and_keeps_the_old_folder(tmp_path):

@@ -1,6 +1,7 @@
 """Validity: who names what is there, what is met at the edge, and what a run has that lacks half of it."""
 
 import csv
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,15 +18,19 @@ from captionlab.evaluation.unknown_words import has_unknown, known_words, non_wo
 from captionlab.reporting.formats.csv import csv_text
 from captionlab.reporting.formats.html import html
 from captionlab.reporting.formats.markdown import markdown
+from captionlab.reporting.rewards import Change
 from captionlab.reporting.validity import (
     CONDITIONS,
     Finding,
     matching_findings,
     participants_findings,
+    power_findings,
+    power_notes,
     retrieval_findings,
+    reward_findings,
     validity_table,
 )
-from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
+from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
 from captionlab.study.schemas import ACCURACY
 from captionlab.tables import write_table
@@ -143,15 +148,18 @@ def test_share_of_captions_with_its_interval():
 @pytest.mark.parametrize(
     ("condition", "met", "not_met"),
     [
-        ("retrieval", 50.0, 49.9),
-        ("independent retrieval", 40.0, 39.9),
+        ("retrieval", 70.0, 69.9),
+        ("independent retrieval", 60.0, 59.9),
         ("naming", 0.8, 0.79),
         ("variety", 0.5, 0.49),
+        ("reward", 0.001, 0.0),
+        ("variety after reward", 1 / 3, 0.333),
         ("participants", 25.0, 24.9),
         ("strangers", 90.0, 89.9),
         ("look-alikes", 75.0, 74.9),
         ("unknown", 1.9, 2.0),
         ("non-words", 0.0, 0.1),
+        ("power", 2.0, 1.99),
     ],
 )
 def test_each_condition_at_its_edge(condition, met, not_met):
@@ -159,14 +167,14 @@ def test_each_condition_at_its_edge(condition, met, not_met):
     table = validity_table(findings, [], PROVENANCE)
     assert [row[-1].text for row in table.blocks[0].rows] == ["yes", "no"]
     assert [record["met"] for record in table.records] == [True, False]
-    assert "1 of 2 are met" in table.description
+    assert table.description.startswith("1 of 2 conditions of validity are met. ")
     assert sum(note.startswith("Not in this run") for note in table.footnotes) == len(CONDITIONS) - 1
 
 
 def test_who_rewards_must_find_more():
     rows = [
-        retrieved("people", "coco", 45.0, "clip-a"),
-        retrieved("people", "coco", 45.0, "clip-b"),
+        retrieved("people", "coco", 65.0, "clip-a"),
+        retrieved("people", "coco", 65.0, "clip-b"),
         retrieved("people", "coco", 20.0, "clip-a", candidates="full"),
         retrieved("people", "coco", 90.0, "clip-a", candidates="10 set"),
         {**retrieved("people", "coco", 90.0, "clip-a"), "metric": "R@5"},
@@ -175,7 +183,52 @@ def test_who_rewards_must_find_more():
     ]
     table = validity_table(list(retrieval_findings(rows, "coco", ["people"], ["clip-a"])), [], PROVENANCE)
     found = [(record["of"], record["wanted"], record["met"]) for record in table.records]
-    assert found == [("clip-a", 50, False), ("clip-b", 40, True)]
+    assert found == [("clip-a", 70, False), ("clip-b", 60, True)]
+
+
+def change(**others):
+    measured = {
+        "before": 0.4, "after": 0.5, "value": 0.1, "ends": (0.05, 0.15), "n": 50, "commonest": 0.3,
+        "found_before": None, "found_after": None, "different_before": 30, "different_after": 12,
+        "words_before": 8.0, "words_after": 9.0,
+    }  # fmt: skip
+    return Change(**{**measured, **others})
+
+
+def test_a_reward_must_rise_by_its_whole_interval():
+    changes = {"higher": change(), "perhaps": change(ends=(-0.01, 0.21)), "lower": change(value=-0.1, ends=(-0.2, 0.0))}
+    table = validity_table(list(reward_findings(changes, dict.fromkeys(changes, "coco"))), [], PROVENANCE)
+    met = {row["of"]: row["met"] for row in table.records if row["condition"] == "reward"}
+    assert met == {"higher": True, "perhaps": False, "lower": False}
+
+
+def test_fewer_captions_are_met_where_the_reward_prefers_fewer():
+    few = {"different_before": 30, "different_after": 9}
+    changes = {"third": change(), "few": change(**few), "preferred": change(**few, commonest=0.4)}
+    table = validity_table(list(reward_findings(changes, dict.fromkeys(changes, "coco"))), [], PROVENANCE)
+    rows = {row["of"]: row for row in table.records if row["condition"] == "variety after reward"}
+    assert {name: (row["value"], row["met"]) for name, row in rows.items()} == {
+        "third": (0.4, True), "few": (0.3, False), "preferred": (0.3, True)
+    }  # fmt: skip
+    assert rows["few"]["detail"] == "9 : 30"
+    assert rows["preferred"]["detail"] == "9 : 30; the reward prefers fewer: one for all earns 0.4, before 0.4"
+
+
+def test_what_central_claims_could_have_shown():
+    claims = [
+        {"paper": "discritune", "claim": "in-domain", "central": "it says so", "power": "2.5", "printed": "4"},
+        {"paper": "discritune", "claim": "in-domain", "central": "it says so", "power": "2.5", "printed": "4"},
+        {"paper": "probing", "claim": "pattern", "central": "it says so", "power": "1.5", "printed": "2"},
+        {"paper": "probing", "claim": "figure", "central": "it says so", "power": "", "printed": "0"},
+        {"paper": "probing", "claim": "aside", "central": "", "power": "", "printed": ""},
+    ]
+    table = validity_table(list(power_findings(claims)), list(power_notes(claims)), PROVENANCE)
+    assert [(row["of"], row["value"], row["n"], row["met"]) for row in table.records] == [
+        ("discritune: in-domain", 2.5, 4, True),
+        ("probing: pattern", 1.5, 2, False),
+    ]
+    (note,) = [note for note in table.footnotes if "the paper prints too" in note]
+    assert note.endswith(": probing: figure.")
 
 
 def matching_rows(random: float, hard: float):
@@ -253,7 +306,7 @@ def job(folder: Path, objects, **changes):
         "tuned": ["a dog zzz", "a xyzzy zzz", *["a dog"] * 6],
     }
     inputs = {
-        "summary": write_rows(folder / "summary.parquet", SUMMARY, [retrieved("people", "coco", 60.0)]),
+        "summary": write_rows(folder / "summary.parquet", SUMMARY, [retrieved("people", "coco", 80.0)]),
         "captions": [
             write_rows(folder / "captions" / name / "main.parquet", GENERATED, captions_of(texts))
             for name, texts in captions.items()
@@ -269,16 +322,33 @@ def job(folder: Path, objects, **changes):
         "objects": [write_rows(folder / "corpora" / "coco" / "objects.parquet", OBJECTS, objects)],
         "matching": [],
         "accuracy": [],
+        "rewards": [],
+        "claims": [],
         **changes,
     }
     params = {
         "corpus": "coco", "humans": ["people"], "rewarding": ["clip-a"], "learned": {"base": "coco", "fc": "coco"},
-        "toyworld": [], "study_human": None, "seed": 1, "provenance": {"config": "made-up", "seed": 7},
+        "scorers": [], "rewarded": {"tuned": "coco"}, "toyworld": [], "study_human": None, "seed": 1,
+        "provenance": {"config": "made-up", "seed": 7},
     }  # fmt: skip
     tables = [str(folder / f"validity.{ending}") for ending in ("csv", "md", "html")]
     return SimpleNamespace(
         input=SimpleNamespace(**inputs), params=SimpleNamespace(**params), output=SimpleNamespace(tables=tables)
     )
+
+
+def reward_rows():
+    """Ten images that get ten captions before, and three after, which all earn more."""
+    captions = {
+        "before": [(f"a dog {number}", 0.1) for number in range(10)],
+        "after": [(f"a cat {number % 3}", 0.2 + number / 100) for number in range(10)],
+        "commonest": [("a cat 0", 0.0)] * 10,
+    }
+    return [
+        {"captions": name, "image_id": f"i{number}", "caption": caption, "reward": reward}
+        for name, of_name in captions.items()
+        for number, (caption, reward) in enumerate(of_name)
+    ]
 
 
 def of(images, *labels):
@@ -301,9 +371,12 @@ def test_the_script_on_a_whole_run(tmp_path, points):
             write_rows(tmp_path / "scorers" / "uniter" / "matching.parquet", MATCHING, matching_rows(0.9, 0.7))
         ],
         "accuracy": [write_rows(tmp_path / "study" / "simulated" / "accuracy.parquet", ACCURACY, accuracy_rows(30, 1))],
+        "rewards": [write_rows(tmp_path / "captioners" / "tuned" / "rewards.parquet", REWARDS, reward_rows())],
+        "claims": [str(tmp_path / "claims.csv")],
     }
+    (tmp_path / "claims.csv").write_text("paper,claim,central,power,printed\npaper,first,said,2.5,3\n")
     run = job(tmp_path, of(IMAGES, "dog", "car"), **changes)
-    run.params.study_human = "human"
+    run.params.study_human, run.params.scorers = "human", ["uniter"]
     load_script("measure_validity").main(run)
     found = records(tmp_path)
     assert [(*key, row["met"]) for key, row in found.items()] == [
@@ -312,11 +385,14 @@ def test_the_script_on_a_whole_run(tmp_path, points):
         ("naming", "fc", "True"),
         ("variety", "base", "True"),
         ("variety", "fc", "False"),
+        ("reward", "tuned", "True"),
+        ("variety after reward", "tuned", "False"),
         ("participants", "simulated", "True"),
         ("strangers", "uniter", "True"),
         ("look-alikes", "uniter", "False"),
         ("unknown", "fc", "False"),
         ("non-words", "tuned", "False"),
+        ("power", "paper: first", "True"),
     ]
     assert float(found["naming", "base"]["value"]) == 5 / 8
     assert float(found["variety", "base"]["value"]) == 4 / 8
@@ -362,18 +438,23 @@ def test_what_the_default_config_measures():
     lab = Experiments(default(), ROOT)
     validity = lab.validity
     assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
+    # The evaluated images of toy-objects are those that toy-vinvl learned.
     learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
-    assert learned == {
-        "toy-clipcap-coco": "toy-coco",
-        "toy-clipcap-concap": "toy-concap",
-        "toy-fc": "toy-coco",
-        "toy-vinvl": "toy-objects",
-    }
+    assert learned == {"toy-clipcap-coco": "toy-coco", "toy-clipcap-concap": "toy-concap", "toy-fc": "toy-coco"}
     assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in ("coco", "concap")]
     assert "results/captions/toy-discritune-concap/study.parquet" in validity.captions()
     assert not [path for path in validity.captions() if "/human/" in path or "/toy-constructed/" in path]
     names = ("lxmert", "rosita", "uniter", "vilbert")
-    assert validity.matching() == [f"results/scorers/toy-{name}/matching.parquet" for name in names]
+    assert validity.matching() == {f"toy-{name}": f"results/scorers/toy-{name}/matching.parquet" for name in names}
+    rewarded = [f"toy-discritune-{name}" for name in ("coco", "concap")]
+    rewarded += [f"toy-fc-{name}" for name in ("clip", *names)]
+    assert validity.rewarded() == sorted(rewarded)
+    assert validity.rewards() == [f"results/captioners/{name}/rewards.parquet" for name in sorted(rewarded)]
+    assert validity.trainings()["toy-discritune-coco"] == {
+        "parent": "toy-clipcap-coco", "corpus": "toy-coco", "reward": "discriminative toy-clip-a"
+    }  # fmt: skip
+    job = SimpleNamespace(captioner="toy-fc-uniter")
+    assert (validity.batch(job), validity.greedy(job)) == (10, {"max_tokens": 20, "rules": "transformers"})
     assert validity.accuracy() == ["results/study/simulated/accuracy.parquet"]
     assert "results/reporting/validity.csv" in lab.measured_tables()
 
@@ -383,9 +464,52 @@ def test_a_config_that_does_not_ask_measures_nothing():
     del config["validity"]
     lab = Experiments(config, ROOT)
     validity = lab.validity
-    parts = (validity.captions, validity.references, validity.objects, validity.matching, validity.accuracy)
+    parts = (validity.captions, validity.references, validity.objects, validity.accuracy, validity.rewards)
     assert [part() for part in parts] == [[]] * 5
-    assert not [path for path in lab.measured_tables() if "validity" in path]
+    assert validity.matching() == {}
+    assert not [path for path in lab.measured_tables() if "validity" in path or "/rewards" in path]
+
+
+def of_another_run(folder: Path, section: str, name: str, described: dict) -> dict:
+    """The block of a model of another run, which lies in a folder."""
+    place = folder / section / name
+    place.mkdir(parents=True)
+    (place / "config.json").write_text(json.dumps(described))
+    return {"run": str(place)}
+
+
+def test_models_of_another_run_are_judged(tmp_path):
+    config = default()
+    config["corpora"]["toy-objects"]["images"]["val"] = 200
+    config["corpora"]["toy-objects"]["evaluation_split"] = "val"
+    config["evaluations"]["objects"] = {
+        "captioners": ["toy-vinvl"], "corpora": ["toy-objects"], "decoding": "oscar"
+    }  # fmt: skip
+    vinvl = of_another_run(tmp_path, "captioners", "toy-vinvl", {"family": "vinvl", "architecture": {}, "origin": {}})
+    inputs = {"regions": "toy-boxes", "tags": "toy-tags", "corpus": "toy-objects"}
+    config["captioners"]["toy-vinvl"] = {**vinvl, **inputs}
+    for name in ("toy-uniter", "toy-rosita"):
+        described = {"family": name.removeprefix("toy-"), "architecture": {}, "matching": {"scale": 1.0}}
+        scorer = of_another_run(tmp_path, "scorers", name, described)
+        config["scorers"][name] = {**scorer, "regions": "toy-boxes"}
+    table = tmp_path / "scorers" / "toy-uniter" / "matching.parquet"
+    table.write_bytes(b"")
+    validity = Experiments(config, ROOT).validity
+    assert validity.learned()["toy-vinvl"] == "toy-objects"
+    assert "results/captions/toy-vinvl/objects.parquet" in validity.captions()
+    assert "results/corpora/toy-objects/objects.parquet" in validity.objects()
+    assert list(validity.matching()) == ["toy-lxmert", "toy-uniter", "toy-vilbert"]
+    assert str(validity.matching()["toy-uniter"]) == str(table)
+
+
+def test_trainings_by_a_reward_are_those_that_evaluations_lead_to():
+    config = default()
+    config["captioners"]["further"] = {**config["captioners"]["toy-discritune-coco"], "parent": "toy-fc-clip"}
+    config["captioners"]["further"]["snapshots"] = [10]
+    config["evaluations"]["probing"]["captioners"] = ["toy-fc", "further@10"]
+    del config["papers"]["probing"], config["captioners"]["toy-constructed"]
+    names = ["further", "toy-discritune-coco", "toy-discritune-concap", "toy-fc-clip"]
+    assert Experiments(config, ROOT).validity.rewarded() == names
 
 
 def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():

@@ -34,7 +34,8 @@ STUDY = {"measure_language", "score_alignment"}
 # Keys of the study that name files, which lie beside the config; and an address that nobody listens at.
 EXCLUDED, POST = "test-000003", "http://127.0.0.1:9/answers"
 OF_STUDY = f"  exclude: excluded.txt\n  consent: agreed.txt\n  post: {POST}\n"
-OF_CAPTIONERS = READ | STUDY | {"pretrain_captioner", "finetune_captioner", "take_snapshot"}
+FINETUNED = {"finetune_captioner", "measure_rewards"}
+OF_CAPTIONERS = READ | STUDY | FINETUNED | {"pretrain_captioner", "take_snapshot"}
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +117,7 @@ def checkout(finished) -> Checkout:
 
 
 def test_it_runs_and_is_quick(finished):
-    """In imports of torch, as machines differ: half of 85 jobs import it with the libraries that build on it."""
+    """In imports of torch, as machines differ: half of 88 jobs import it with the libraries that build on it."""
     before = cpu_seconds_of_children()
     for _ in range(3):
         subprocess.run([sys.executable, "-c", "import torch"], check=True)
@@ -131,7 +132,7 @@ def test_every_table_is_there_and_not_empty(finished):
     for name in ("discritune_table1_retrieval", "discritune_table2_in_domain", "discritune_table3_cross_domain"):
         assert {f"{name}.{ending}" for ending in ("csv", "md", "tex", "html")} <= names
         assert len((tables / f"{name}.csv").read_text().splitlines()) > 1
-    assert {"evaluation.csv", "claims.csv", "validity.csv", "index.html"} <= names
+    assert {"evaluation.csv", "claims.csv", "validity.csv", "rewards.html", "index.html"} <= names
     with open(tables / "evaluation.csv", encoding="utf-8", newline="") as file:
         assert all(row["device"] and row["commit"] and row["n"] for row in csv.DictReader(file))
 
@@ -208,6 +209,8 @@ def test_the_report_has_every_table_and_figure_and_needs_no_network(finished, re
     assert len(shown) > 20
     assert [path.name for path in shown if f'"{path.relative_to(finished.run)}"' not in page] == []
     assert "results/tables/index.html" not in page
+    index = (results / "tables" / "index.md").read_text().splitlines()
+    assert re.search(r"\[(\d+ of \d+ conditions of validity are met\.)\]", index[2])[1] in page
     assert not re.search(r"""<(?:script|img|iframe)[^>]* src=["']https?:|<link[^>]* href=["']https?:""", page)
 
 
@@ -356,6 +359,11 @@ def test_reordered_keys_run_nothing(checkout):
     assert checkout.pending() == set()
 
 
+def finetuned(captioner: str) -> set[tuple[str, str]]:
+    """The finetuning of a captioner by a reward, and what measures that reward."""
+    return {(rule, captioner) for rule in FINETUNED}
+
+
 def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
     """What reads a captioner; those in the evaluation `main` are scored and their language is studied too."""
     found = {(rule, name) for name in captioners for rule in READ | (set() if name == "critical" else STUDY)}
@@ -374,14 +382,13 @@ def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 def test_a_learning_rate_runs_that_captioner_and_what_reads_it(checkout):
     checkout.edit("smallest.yaml", "lr: 1.0e-4, batch: 16, steps: 2", "lr: 2.0e-4, batch: 16, steps: 2")
     jobs = split_off_reporting(checkout.pending())
-    assert jobs == {("finetune_captioner", "tuned"), *after_the_captioner("tuned")}
+    assert jobs == {*finetuned("tuned"), *after_the_captioner("tuned")}
 
 
 def test_a_parents_learning_rate_runs_its_children_too(checkout):
     checkout.edit("smallest.yaml", "lr: 1.0e-3, batch: 8, steps: 3", "lr: 2.0e-3, batch: 8, steps: 3")
     jobs = split_off_reporting(checkout.pending())
-    trained = {("pretrain_captioner", "base"), ("finetune_captioner", "tuned")}
-    assert jobs == {*trained, *after_the_captioner("base", "tuned")}
+    assert jobs == {("pretrain_captioner", "base"), *finetuned("tuned"), *after_the_captioner("base", "tuned")}
 
 
 def test_more_seeds_run_what_is_new_and_leave_the_study(checkout):
@@ -389,7 +396,7 @@ def test_more_seeds_run_what_is_new_and_leave_the_study(checkout):
     checkout.edit("smallest.yaml", optimizer, f"{optimizer}\n    seeds: [7, 8]")
     jobs = checkout.pending()
     assert not {rule for rule, _ in jobs} & {"sample_stimuli", "build_study", "simulate_responses"}
-    assert split_off_reporting(jobs) == {("finetune_captioner", "tuned-8"), *after_the_captioner("tuned-8")}
+    assert split_off_reporting(jobs) == {*finetuned("tuned-8"), *after_the_captioner("tuned-8")}
 
 
 def test_metric_code_runs_evaluation_and_tables_only(checkout):

@@ -26,6 +26,7 @@ def toy_config():
     optimizer = every["own-vinvl"]["optimizer"]
     scened = {**every["scened"], "lora": {}}
     adapted = {"parent": "own-clipcap", "corpus": "toy", "objective": {"kind": "cross-entropy"}, "optimizer": optimizer}
+    rewarded = {"kind": "self-critical", "decoding": "greedy", "reward": {"kind": "cider"}}
     return {
         "seed": 1,
         "spice": "off",
@@ -40,17 +41,20 @@ def toy_config():
             "adapted": {**adapted, "lora": {}},
             "adapted-again": {**adapted, "parent": "adapted", "lora": {}},
             "whole": {**adapted, "parent": "adapted-again"},
+            "rewarded": {**adapted, "parent": "adapted-again", "lora": {}, "objective": rewarded},
+            "people": every["people"],
         },
         "decodings": {"greedy": EVERY["decodings"]["greedy"]},
         "evaluations": {
             "main": {
-                "captioners": ["adapted-again", "whole"],
+                "captioners": ["adapted-again", "whole", "rewarded", "people"],
                 "corpora": ["toy"],
                 "decoding": "greedy",
                 "retrievers": ["trained"],
                 "candidates": 8,
             }
         },
+        "validity": {"corpus": "toy"},
         "scene_analysis": {**EVERY["scene_analysis"], "pretrained": "scened", "finetuned": "scened-again"},
     }
 

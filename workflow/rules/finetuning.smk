@@ -2,7 +2,8 @@
 
 Needs: the parent, the features of the corpus by the captioner's encoder; of each retriever or scorer that the reward
 asks, its files and its features of the corpus; captions only where a reward or a validation reads references.
-Makes: results/captioners/{captioner}/, the same layout as the parent's
+Makes: results/captioners/{captioner}/, the same layout as the parent's; where the config asks for validity and the
+captioner was trained by a reward, also rewards.parquet
 """
 
 
@@ -58,3 +59,55 @@ rule finetune_captioner:
         "finetune the captioner {wildcards.captioner}"
     script:
         "../scripts/finetune_captioner.py"
+
+
+rule measure_rewards:
+    input:
+        **lab.captioner_inputs,
+        parent_config=lab.parent("config.json"),
+        parent_weights=lab.parent("model.safetensors"),
+        parent_tokenizer=lab.parent("tokenizer.json"),
+        parent_ancestors=lab.parent_ancestors,
+        images=lab.training_table("captioner", "images"),
+        features=lab.training_features,
+        captions=lab.reward_models.captions,
+        reward_models=lab.reward_models.files,
+        reward_models_features=lab.reward_models.tables("features"),
+        reward_models_regions=lab.reward_models.tables("regions"),
+        neighbours=lab.reward_models.neighbours,
+    output:
+        paths.captioner("rewards.parquet"),
+        provenance=paths.provenance("measure_rewards/{captioner}"),
+    log:
+        paths.log("measure_rewards/{captioner}"),
+    benchmark:
+        paths.benchmark("measure_rewards/{captioner}")
+    wildcard_constraints:
+        captioner=lab.validity.rewarded_pattern(),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=lab.memory(
+            8000,
+            weights=2,
+            ancestors=2,
+            parent_weights=2,
+            parent_ancestors=2,
+            features=1.2,
+            captions=5,
+            reward_models=2,
+            reward_models_features=1.2,
+        ),
+        runtime=240,
+        gpu=1,
+    params:
+        **lab.software("measure_rewards", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used),
+        batch=lab.validity.batch,
+        decoding=lab.validity.greedy,
+        reward=lab.validity.reward,
+        reward_models=lab.reward_models.asked,
+    message:
+        "measure the reward of greedy captions of training images before and after the training of {wildcards.captioner}"
+    script:
+        "../scripts/measure_rewards.py"

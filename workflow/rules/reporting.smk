@@ -68,14 +68,43 @@ rule collect_evaluation:
         "../scripts/collect_evaluation.py"
 
 
+rule collect_rewards:
+    input:
+        rewards=lab.validity.rewards(),
+    output:
+        tables=multiext(paths.reporting("rewards"), ".csv", ".md", ".html"),
+        provenance=paths.provenance("collect_rewards"),
+    log:
+        paths.log("collect_rewards"),
+    benchmark:
+        paths.benchmark("collect_rewards")
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **lab.software("collect_rewards", "numpy"),
+        trainings=lab.validity.trainings(),
+        seed=lab.config["seed"],
+        provenance=lab.provenance(),
+    message:
+        "write the rewards before and after trainings into one table"
+    script:
+        "../scripts/collect_rewards.py"
+
+
 rule measure_validity:
     input:
         summary=paths.reporting("summary.parquet"),
         captions=lab.validity.captions(),
         references=lab.validity.references(),
         objects=lab.validity.objects(),
-        matching=lab.validity.matching(),
+        matching=list(lab.validity.matching().values()),
+        rewards=lab.validity.rewards(),
         accuracy=lab.validity.accuracy(),
+        claims=lab.claims_table(),
         words=lab.toyworld_files(),
     output:
         tables=multiext(paths.reporting("validity"), ".csv", ".md", ".html"),
@@ -96,6 +125,8 @@ rule measure_validity:
         humans=lab.validity.humans(),
         rewarding=lab.validity.rewarding(),
         learned=lab.validity.learned(),
+        scorers=list(lab.validity.matching()),
+        rewarded={name: training["corpus"] for name, training in lab.validity.trainings().items()},
         toyworld=lab.validity.toyworld(),
         study_human=lab.study.people(),
         seed=lab.config["seed"],

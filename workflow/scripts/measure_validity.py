@@ -12,9 +12,11 @@ from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.provenance import commit
 from captionlab.reporting import validity
+from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.rewards import change_of
 from captionlab.reporting.validity import Finding
-from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, SUMMARY
+from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scripting import script
 from captionlab.study.schemas import ACCURACY
@@ -90,14 +92,24 @@ def main(snakemake):
     inputs, params = snakemake.input, snakemake.params
     summary = read_table(inputs.summary, SUMMARY).to_pylist()
     accuracy = {name: read_table(path, ACCURACY).to_pylist() for name, path in by_owner(inputs.accuracy).items()}
-    matching = {name: read_table(path, MATCHING).to_pylist() for name, path in by_owner(inputs.matching).items()}
+    matching = {
+        name: read_table(path, MATCHING).to_pylist() for name, path in zip(params.scorers, inputs.matching, strict=True)
+    }
+    changes = {
+        name: change_of(read_table(path, REWARDS).to_pylist(), params.seed)
+        for name, path in by_owner(inputs.rewards).items()
+    }
+    claims = [row for path in inputs.claims for row in read_records(path)]
     notes: list[str] = []
     findings = [
         *validity.retrieval_findings(summary, params.corpus, params.humans, params.rewarding),
         *learned_findings(snakemake, notes),
+        *validity.reward_findings(changes, params.rewarded),
         *validity.participants_findings(accuracy, params.study_human),
         *validity.matching_findings(matching),
         *word_findings(inputs.captions, inputs.references, params.seed),
+        *validity.power_findings(claims),
     ]
+    notes += validity.power_notes(claims)
     table = validity.validity_table(findings, notes, {"commit": commit(), **params.provenance})
     write_table_files(table, snakemake.output.tables)

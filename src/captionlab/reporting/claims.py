@@ -3,7 +3,7 @@
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from itertools import product
 from typing import Any
@@ -24,7 +24,7 @@ DOMAINS = {"all": None, "in-domain": True, "cross-domain": False}
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
     "paper", "claim", "section", "statement", "scope", "verdict", "evidence", "comparisons", "as_claimed", "opposite",
-    "required_share", "smallest_difference", *PROVENANCE,
+    "required_share", "smallest_difference", "central", "printed", "power", *PROVENANCE,
 )  # fmt: skip
 NOTES = (
     "Evidence: the difference with its 95 % interval and the p-value of a paired test on the same images; without p "
@@ -53,6 +53,7 @@ class CaptionersClaim(Claim):
     metrics: Sequence[str]
     corpora: str | Sequence[str]
     without: Sequence[str] = ()
+    central: str = ""  # what the abstract of the paper says of it; nothing where the abstract does not name it
 
     def rows(self, evidence: Evidence) -> list[Row]:
         """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
@@ -171,7 +172,7 @@ def claims_table(
 
     Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
     it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
-    confirm it.
+    confirm it. The records of a central claim have its `power` over all its comparisons.
     """
     records: list[dict[str, Value]] = []
     blocks: list[Block] = []
@@ -183,11 +184,13 @@ def claims_table(
         scopes: dict[str, list[Row]] = defaultdict(list)
         for row in claim.rows(of_paper):
             scopes[", ".join(claim.parts(row)) or ALL].append(row)
+        in_all = _power(claim, scopes.values(), of_paper)
         for scope, differences in (scopes or {ALL: []}).items():
-            tested = [row for row in differences if row["difference"] is not None]
+            tested = _tested(differences)
             intervals, found = [_interval(claim, row) for row in tested], claim.texts(differences)
             signs = [interval.sign() for interval in intervals]
-            smallest = _smallest(intervals, claim.share, [claim.printed(row, of_paper) for row in tested])
+            theirs = [claim.printed(row, of_paper) if of_paper.comparable else None for row in tested]
+            smallest = _smallest(intervals, claim.share, theirs)
             judged = verdict(intervals, claim.share)
             used.add(judged)
             of_claim: dict[str, Value] = {"paper": claim.paper, "claim": claim.claim, "section": claim.section}
@@ -195,7 +198,7 @@ def claims_table(
             in_words: dict[str, Value] = {"evidence": "; ".join(found), "smallest_difference": "; ".join(smallest)}
             counts: dict[str, Value] = {"as_claimed": signs.count(1), "opposite": signs.count(-1)}
             counts |= {"comparisons": len(signs), "required_share": claim.share}
-            records.append({**of_claim, **of_scope, **counts, **in_words})
+            records.append({**of_claim, **of_scope, **counts, **in_words, **in_all})
             links = [_links(claim, row, of_paper, cells.get(claim.paper, {})) for row in tested]
             about = Cell(";\n".join(found), links=links if any(links) else ())
             rows.append([*map(Cell, (scope, judged, _count(signs))), about, Cell(";\n".join(smallest))])
@@ -213,6 +216,32 @@ def _links(claim: AnyClaim, row: Row, evidence: Evidence, cells: Cells) -> list[
     captions = claim.link(row, evidence)
     beside = [Link("captions", captions, "the captions behind this")] if captions else []
     return [*links_to(row["places"], cells), *beside]
+
+
+def _tested(rows: Sequence[Row]) -> list[Row]:
+    """Return the comparisons that the run could make."""
+    return [row for row in rows if row["difference"] is not None]
+
+
+def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence) -> dict[str, Value]:
+    """Return, for a central claim, how many differences the paper prints, and how large they are for this run.
+
+    `power` is the paper's mean difference, above 0 as claimed, by the mean of the smallest differences that the run
+    could have shown: a quotient for each measure, and the mean of these. Nearnesses are left
+    out, since they are no differences.
+    """
+    if not claim.central:
+        return {"central": "", "printed": None, "power": None}
+    of_measures: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for rows in map(_tested, scopes):
+        chances = choices(len(rows), claim.share) if rows else 1
+        for row in rows:
+            smallest, printed = _interval(claim, row).smallest(chances), claim.printed(row, evidence)
+            if row["margin"] is None and smallest and printed is not None:
+                of_measures[row["measure"]].append((DIRECTIONS[claim.direction] * printed, smallest))
+    sums = [[sum(column) for column in zip(*pairs, strict=True)] for pairs in of_measures.values()]
+    power = sum(printed / smallest for printed, smallest in sums) / len(sums) if sums else None
+    return {"central": claim.central, "printed": sum(map(len, of_measures.values())), "power": power}
 
 
 def _interval(claim: Claim, row: Row) -> Interval:

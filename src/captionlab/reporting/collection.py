@@ -97,15 +97,20 @@ def collect(
 
 # ----------------------------------------------------------------------------------------------------------- the index
 def _index(directory: Path, listed: Listed) -> dict[str, str]:
-    """The files of an index: what is general, then a group for each paper with its figures and tables."""
+    """The files of an index: whether the run is valid, what is general, then a group for each paper.
+
+    A group has its figures and tables.
+    """
     beside = f"Tables and figures in one page: <code>{REPORT}</code>, with the options of the run."
     tables, figures = list(_tables(directory)), list(_figures(directory, listed))
     pages = [
         _Entry(page, title, sentence, os.path.relpath(page, directory))
         for page, (title, sentence) in listed.pages.items()
     ]
+    valid = [one for one in tables if one.name == "validity"]
     parts = [f"<p>{beside}</p>"]
-    lines = [f"# {TITLE}", "", re.sub("</?code>", "`", beside), ""]
+    lines = [f"# {TITLE}", "", *(f"[{escape_markdown(one.sentence)}]({one.link})\n" for one in valid)]
+    lines += [re.sub("</?code>", "`", beside), ""]
     groups = [("run", "This run", ""), *((name, name, cited) for name, cited in listed.papers.items())]
     shown = []
     for group, title, cited in groups:
@@ -124,6 +129,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
             lines.append("")
     if len(shown) > 1:
         parts.insert(0, f'<nav aria-label="Groups"><ul class="groups">{"".join(shown)}</ul></nav>')
+    parts[:0] = [f'<p><a href="{html.escape(one.link)}">{html.escape(one.sentence)}</a></p>' for one in valid]
     page = html_page(TITLE, "\n".join(parts), style=_STYLE, up=False)
     return {"index.html": page, "index.md": "\n".join(lines).rstrip() + "\n"}
 

@@ -28,10 +28,11 @@ class Evidence:
 
     # Of ROLE_DIFFERENCES with the paper's labels, and as `places` what `captionlab.reporting.cells.places_behind` says.
     differences: Sequence[Row]
-    # What the paper prints of such a row, None where it does not, or where the run is not comparable with it.
+    # What the paper prints of such a row, None where it does not.
     printed: Callable[[Row], float | None]
     # For claims that name captioners, what stands for which of the paper's, and their values.
     captioners: tuple[Reproduction, Run] | None = None
+    comparable: bool = True  # whether what the run measured may be held against what the paper prints
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class EvidenceClaim(Claim):
     evidence: Mapping[str, Any]
     needs: str = ""  # with what the claim can be tested where a run has nothing on it; nothing where any run may
     repetitions: str = ""  # what the number of seeds counts, where that is not trainings
+    central: str = ""  # what the abstract of the paper says of it; nothing where the abstract does not name it
 
     def rows(self, evidence: Evidence) -> list[Row]:
         """Those with the values that the claim names."""

@@ -222,7 +222,7 @@ def _limits(model: Trained, context: Context) -> list[str]:
     own = [row for row in context.validity if row["of"] == model.name]
     for row in own:
         said = f"{CONDITIONS[row['condition']].text}: {float(row['value']):.3g}{_unit(row)}"
-        wanted = f"{row['relation']} {float(row['wanted']):g}{_unit(row)}"
+        wanted = f"{row['relation']} {float(row['wanted']):.3g}{_unit(row)}"
         lines.append(f"{'Met' if row['met'] == 'True' else 'Not met'} by it: {said}, wanted {wanted}, n = {row['n']}.")
     if context.validity:
         met = sum(row["met"] == "True" for row in context.validity)

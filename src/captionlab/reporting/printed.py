@@ -17,7 +17,7 @@ NEARNESS = "nearness of "
 
 
 def printed_difference(
-    published: Published | None,
+    published: Published,
     row: Row,
     sides_of: Callable[[Row], Sides | None],
     together: Sequence[tuple[str, ...]] = (),
@@ -25,10 +25,10 @@ def printed_difference(
     """The difference or nearness, from numbers of one table of the paper; None where it does not print all.
 
     `sides_of` gives the two sides of a row; of a nearness it gets what that is of. Tables that are `together` count as
-    one. Without published numbers there is none.
+    one.
     """
     sides = sides_of({**row, "measure": row["measure"].removeprefix(NEARNESS)})
-    if published is None or sides is None:
+    if sides is None:
         return None
     for tables in [*((table,) for table in dict.fromkeys(table for table, *_ in published.values)), *together]:
         first, second = (_value(published, tables, side) for side in sides)

@@ -47,5 +47,5 @@ def read_evidence(
         {**row, "corpus": corpora.get(row["corpus"], row["corpus"]), "places": places_behind(row)}
         for row in read_rows(inputs["differences"], ROLE_DIFFERENCES)
     ]
-    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
-    return Evidence(differences, lambda row: printed_difference(published, row, sides_of))
+    published, comparable = read_published(inputs["published"]), params["config"]["comparable"]
+    return Evidence(differences, lambda row: printed_difference(published, row, sides_of), comparable=comparable)

@@ -7,10 +7,11 @@ from typing import Any
 
 from captionlab.intervals import Ends
 from captionlab.reporting.render import Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.rewards import Change
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
 
-RELATIONS = {"≥": operator.ge, "<": operator.lt, "≤": operator.le}
+RELATIONS = {"≥": operator.ge, ">": operator.gt, "<": operator.lt, "≤": operator.le}
 RECORD_COLUMNS = (
     "condition", "of", "corpus", "evaluation", "value", "ci_low", "ci_high", "unit", "relation", "wanted", "n", "met",
     "detail", *PROVENANCE,
@@ -28,20 +29,25 @@ class Condition:
     unit: str
     reason: str
     needs: str
+    whole: bool = False  # the lower end of the interval must meet the bound, too
+    decimals: int = 2  # of a value without a unit
 
 
 _RETRIEVER = "a retriever, human captions and 100 candidates on the corpus that the config names"
 _HUMAN = "Dessì et al. 2023, Table 1, find 76 to 89 of 100 images by human captions"
-_LEARNED = "a captioner trained here on a corpus's references and evaluated on that corpus"
-_TRAINED = "a scorer that is trained here"
-_GENERATED = "captions by captioners that are trained here"
+_LEARNED = (
+    "a captioner that learned a corpus's references, here or in another run, and is evaluated on others of that corpus"
+)
+_TRAINED = "a scorer that is trained here, or in another run with its matching.parquet"
+_GENERATED = "captions by captioners that are trained here or in another run"
+_REWARDED = "a captioner that is trained here by a reward and evaluated"
 CONDITIONS: Mapping[str, Condition] = {
     "retrieval": Condition(
-        "image found by a human caption among 100, by a retriever that rewards", "≥", 50, "%",
+        "image found by a human caption among 100, by a retriever that rewards", "≥", 70, "%",
         f"{_HUMAN}; a retriever that finds few rewards what it does not see.", f"{_RETRIEVER}, named by a reward",
     ),
     "independent retrieval": Condition(
-        "image found by a human caption among 100, by a retriever that no reward names", "≥", 40, "%",
+        "image found by a human caption among 100, by a retriever that no reward names", "≥", 60, "%",
         f"{_HUMAN}; who only judges may be worse than who rewards, but must see.", f"{_RETRIEVER}, named by no reward",
     ),
     "naming": Condition(
@@ -52,6 +58,16 @@ CONDITIONS: Mapping[str, Condition] = {
     "variety": Condition(
         "different captions, relative to different first references", "≥", 0.5, "",
         "The same caption for many images finds none of them.", _LEARNED,
+    ),
+    "reward": Condition(
+        "reward of greedy captions of training images, after a training by that reward less before", ">", 0, "",
+        "A training that does not learn its reward says nothing about the reward; the whole interval counts.",
+        _REWARDED, whole=True, decimals=3,
+    ),
+    "variety after reward": Condition(
+        "different captions of training images after a training by a reward, relative to before", "≥", 1 / 3, "",
+        "A captioner that says the same of all images found a way around the reward; fewer are met, and said to be, "
+        "where the reward itself prefers them: one caption for all images earns no less than those before.", _REWARDED,
     ),
     "participants": Condition(
         "right answers of participants with human captions", "≥", 25, "%",
@@ -74,6 +90,11 @@ CONDITIONS: Mapping[str, Condition] = {
         "captions with a word that no caption of any corpus has, of the captioner with most", "≤", 0, "%",
         "Who learned from captions has no other words.", _GENERATED,
     ),
+    "power": Condition(
+        "the paper's mean difference, in multiples of the smallest that this run could have shown", "≥", 2, "",
+        "A claim that an abstract names is tested by comparisons that can tell half of the paper's own difference.",
+        "claims that abstracts name, with comparisons of which the papers print both sides",
+    ),
 }  # fmt: skip
 
 
@@ -90,6 +111,7 @@ class Finding:
     corpus: str | None = None
     evaluation: str | None = None
     detail: str = ""
+    exempt: bool = False  # met whatever its value; the detail says why
 
 
 def retrieval_findings(
@@ -123,6 +145,38 @@ def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding
                     yield Finding(condition, scorer, 100 * row["value"], ends, row["n"], "images")
 
 
+def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what trainings by a reward did to the reward and to the variety of captions; `corpora` by captioner."""
+    for captioner, change in sorted(changes.items()):
+        detail = f"{change.before:.3g} to {change.after:.3g}"
+        yield Finding(
+            "reward", captioner, change.value, change.ends, change.n, "images", corpora[captioner], detail=detail
+        )
+        ours, theirs = change.different_after, change.different_before
+        detail = f"{ours} : {theirs}"
+        if change.prefers_fewer:
+            detail += (
+                f"; the reward prefers fewer: one for all earns {change.commonest:.3g}, before {change.before:.3g}"
+            )
+        condition, exempt = "variety after reward", change.prefers_fewer
+        place = (captioner, ours / theirs, None, change.n, "images", corpora[captioner])
+        yield Finding(condition, *place, detail=detail, exempt=exempt)
+
+
+def power_findings(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
+    """Yield what comparisons of central claims could have shown, from rows of the CSV of claims."""
+    central = {(row["paper"], row["claim"]): row for row in claims if row["power"]}
+    for (paper, claim), row in central.items():
+        yield Finding("power", f"{paper}: {claim}", float(row["power"]), None, int(row["printed"]), "comparisons")
+
+
+def power_notes(claims: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    """Yield a note on central claims without a difference that the paper prints, from rows of the CSV of claims."""
+    without = dict.fromkeys(f"{row['paper']}: {row['claim']}" for row in claims if row["central"] and not row["power"])
+    if without:
+        yield f"Of these claims this run has no difference that the paper prints too: {', '.join(without)}."
+
+
 def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
     """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
     records: list[dict[str, Any]] = []
@@ -136,7 +190,7 @@ def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance
         else:
             absent.append(f"Not in this run: {condition.text}. It needs {condition.needs}.")
         for found in measured:
-            met = bool(RELATIONS[condition.relation](found.value, condition.bound))
+            met = found.exempt or is_met(found, condition)
             rows.append(_row(found, condition, met))
             low, high = found.ends or (None, None)
             wanted = {"unit": condition.unit, "relation": condition.relation, "wanted": condition.bound, "met": met}
@@ -144,21 +198,29 @@ def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance
     headings = ("condition", "of", "measured", "wanted", "n", "met")
     columns = [Column(heading, numeric=heading in ("measured", "wanted", "n")) for heading in headings]
     description = (
-        f"What must hold for experiments to mean something; {sum(record['met'] for record in records)} of "
-        f"{len(records)} are met. Values with 95 % intervals; it is the value that counts."
+        f"{sum(record['met'] for record in records)} of {len(records)} conditions of validity are met. They must "
+        "hold for experiments to mean something. Values with 95 % intervals; it is the value that counts, and of "
+        "rewards the whole interval."
     )
     texts, below = ("validity", "Validity of this run", description), [*reasons, *absent, *notes]
     return table_of(*texts, columns, [Block(rows)], records, RECORD_COLUMNS, below, provenance)
 
 
+def is_met(found: Finding, condition: Condition) -> bool:
+    """Return whether a finding meets its condition; where the whole interval must, by its lower end."""
+    relation = RELATIONS[condition.relation]
+    decisive = found.ends[0] if condition.whole and found.ends else found.value
+    return bool(relation(decisive, condition.bound))
+
+
 def _row(found: Finding, condition: Condition, met: bool) -> list[Cell]:
-    form = ".1f" if condition.unit else ".2f"
+    form = ".1f" if condition.unit else f".{condition.decimals}f"
     ends = interval_cell((found.value, *found.ends), form).detail if found.ends else ""
     return [
         Cell(condition.text),
         Cell(found.of, ", ".join(filter(None, (found.corpus, found.evaluation)))),
         Cell(f"{found.value:{form}}", " ".join(filter(None, (ends, found.detail)))),
-        Cell(f"{condition.relation} {condition.bound:g} {condition.unit}".rstrip()),
+        Cell(f"{condition.relation} {condition.bound:.3g} {condition.unit}".rstrip()),
         Cell(str(found.n), found.counted),
         Cell("yes" if met else "no"),
     ]

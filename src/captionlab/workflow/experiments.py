@@ -396,6 +396,7 @@ class Experiments(Basis):
         """The tables of measurements among them."""
         papers = self.config["papers"]
         asked = {"evaluation": True, "claims": papers, "reproduction": papers, "validity": self.validity.config}
+        asked["rewards"] = self.validity.rewarded()
         names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
         return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from itertools import chain
+from pathlib import Path
 
 from captionlab import paths
 from captionlab.workflow import families
@@ -11,6 +12,9 @@ from captionlab.workflow.regions import Regions
 
 # Keys of a trained scorer that name other parts of the config, or that another parameter holds.
 _NAMES = ("regions", "corpus", "seed", "weights", "vocabulary", "encoder", "run", "config")
+
+# The table of a scorer that says how good it is.
+MATCHING = "matching.parquet"
 
 # Printed are per cent; a scorer with at least this scale gives them already.
 PER_CENT = 100.0
@@ -26,6 +30,17 @@ class Scoring:
     def trained(self) -> list[str]:
         """Scorers that are trained here."""
         return [name for name, block in sorted(self.scorers.items()) if model_kind(block) == "trained"]
+
+    def matching(self) -> dict[str, str]:
+        """Return, for each scorer that is trained here, the table that says how good the scorer is.
+
+        A scorer of another run is among them if such a table lies beside its weights.
+        """
+        found = {name: paths.scorer(MATCHING, name) for name in self.trained()}
+        for name, block in self.scorers.items():
+            if "run" in block and Path(self.basis.data, block["run"], MATCHING).is_file():
+                found[name] = self.basis.given(f"{block['run']}/{MATCHING}")
+        return dict(sorted(found.items()))
 
     def factors(self) -> dict[str, float]:
         """For each scorer the factor that puts its scores into per cent."""

@@ -16,8 +16,8 @@ def evidence(inputs: Row, params: Row) -> Evidence:
     for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
         of_label = difference_rows(rows, label, params["config"]["judgements"][label], encoder)
         differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]
-    published = read_published(inputs["published"]) if params["config"]["comparable"] else None
-    return Evidence(differences, lambda row: printed_difference(published, row, sides_of))
+    published, comparable = read_published(inputs["published"]), params["config"]["comparable"]
+    return Evidence(differences, lambda row: printed_difference(published, row, sides_of), comparable=comparable)
 
 
 def sides_of(row: Row) -> Sides | None:

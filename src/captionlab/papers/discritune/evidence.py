@@ -35,13 +35,13 @@ def evidence(inputs: Row, params: Row) -> Evidence:
         differences += [{**row, "places": places_behind(row)} for row in of_people]
     paper = Reproduction(block, params["lineage"])
     run = paper.run(read_rows(inputs["summary"], SUMMARY), read_rows(inputs["comparisons"], COMPARISONS))
-    published = read_published(inputs["published"]) if block["comparable"] else None
+    published = read_published(inputs["published"])
     retriever, parents = next(iter(paper.retrievers_of(run)), None), paper.parents()
 
     def printed(row: Row) -> float | None:
         return printed_difference(published, row, lambda place: sides_of(place, retriever, parents), TOGETHER)
 
-    return Evidence(differences, printed, (paper, run))
+    return Evidence(differences, printed, (paper, run), block["comparable"])
 
 
 def _of_captioners(row: Row, captioners: Mapping[str, str]) -> Row:

@@ -70,7 +70,8 @@ class Probing(Paper):
         """Values and differences, captions of the first training of each role, and what was constructed of whose."""
         roles = self._roles()
         first, (made, originals) = [names[0] for names in roles.values()], self._constructed()
-        trained = [name for name in self._scorers() if name in self.lab.scoring.trained()]
+        matching = self.lab.scoring.matching()
+        trained = [name for name in self._scorers() if name in matching]
         corpora = sorted(set(self.block["corpora"].values()))
         inputs = {
             **{table: self.measured(table) for table in ("values", "differences")},
@@ -83,7 +84,7 @@ class Probing(Paper):
             "originals": self._captions(originals),
             "original_alignment": self._scored("alignment", originals),
             "images": [paths.corpus("images", corpus) for corpus in corpora],
-            "matching": [paths.scorer("matching.parquet", name) for name in trained],
+            "matching": [matching[name] for name in trained],
         }
         params = {
             "job": self._job(),

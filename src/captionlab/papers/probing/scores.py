@@ -355,7 +355,7 @@ def generalisation_table(run: ProbingRun, provenance: Provenance) -> Table:
 
 
 def matching_table(matching: Mapping[str, Sequence[Row]], provenance: Provenance) -> Table:
-    """How well each scorer that was trained here tells pairs from strangers: rows of MATCHING by the scorer's label."""
+    """How well each scorer tells pairs from strangers: rows of MATCHING by the scorer's label."""
     shown = [(negatives, measure) for negatives in ("random", "hard") for measure in ("accuracy", "ranking")]
     columns = [Column("scorer", numeric=False)]
     columns += [Column(measure, "%", f"{negatives} negatives") for negatives, measure in shown]
@@ -376,7 +376,7 @@ def matching_table(matching: Mapping[str, Sequence[Row]], provenance: Provenance
     return table_of(
         "probing_matching",
         "Beyond probing: how well the scorers tell pairs from strangers",
-        "Each scorer that was trained here, before anything was rewarded by it, on images that it was not trained on.",
+        "Each scorer that was trained here or in another run, on images that it was not trained on.",
         [*columns, Column("images")],
         [Block(lines)] if lines else [],
         records,

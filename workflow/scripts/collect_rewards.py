@@ -1,0 +1,17 @@
+"""Write the table of rewards before and after trainings."""
+
+from captionlab import paths
+from captionlab.provenance import commit
+from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.rewards import change_of, rewards_table
+from captionlab.schemas import REWARDS
+from captionlab.scripting import script
+from captionlab.tables import read_metadata, read_table
+
+
+@script
+def main(snakemake):
+    tables, params = snakemake.input.rewards, snakemake.params
+    changes = {paths.owner_of(path): change_of(read_table(path, REWARDS).to_pylist(), params.seed) for path in tables}
+    provenance = {"commit": commit(), **params.provenance, **read_metadata(tables[0])}
+    write_table_files(rewards_table(changes, params.trainings, provenance), snakemake.output.tables)

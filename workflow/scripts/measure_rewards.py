@@ -1,0 +1,35 @@
+"""Measure the reward of greedy captions of training images, by a captioner that was trained by it and by its parent."""
+
+from captionlab.captioners.store import load_captioner
+from captionlab.generation.contract import Decoding
+from captionlab.provenance import device_name
+from captionlab.schemas import REWARDS
+from captionlab.scripting import device, folder_of, script
+from captionlab.tables import write_table
+from captionlab.training.greedy_rewards import GreedyRewards, turns_of
+from captionlab.training.loop.data import TrainingData
+from captionlab.training.rewards.reward import build_reward
+
+
+@script
+def main(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    parent, captioner = (load_captioner(folder_of(path), device()) for path in (inputs.parent_config, inputs.config))
+    data = TrainingData(
+        images=inputs.images,
+        features=inputs.features,
+        device=device(),
+        batch=params.batch,
+        seed=0,  # Nothing is drawn.
+        captions=next(iter(inputs.captions), ""),
+        reward_models=params.reward_models,
+        captioner=captioner[0],
+        tokenizer=captioner[1],
+    )
+    rewards = GreedyRewards(
+        data,
+        build_reward(params.reward, data),
+        turns_of(params.reward),
+        Decoding.from_config({"kind": "greedy", **params.decoding}),
+    )
+    write_table(snakemake.output[0], REWARDS, rewards.rows(parent, captioner), {"device": device_name()})
