@@ -363,17 +363,11 @@ def test_what_the_default_config_measures():
     validity = lab.validity
     assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
     learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
-    assert learned == {
-        "toy-clipcap-coco": "toy-coco",
-        "toy-clipcap-concap": "toy-concap",
-        "toy-fc": "toy-coco",
-        "toy-vinvl": "toy-objects",
-    }
-    assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in ("coco", "concap")]
+    assert learned == {"toy-fc": "toy-coco"}
+    assert validity.objects() == ["results/corpora/toy-coco/objects.parquet"]
     assert "results/captions/toy-discritune-concap/study.parquet" in validity.captions()
     assert not [path for path in validity.captions() if "/human/" in path or "/toy-constructed/" in path]
-    names = ("lxmert", "rosita", "uniter", "vilbert")
-    assert validity.matching() == [f"results/scorers/toy-{name}/matching.parquet" for name in names]
+    assert validity.matching() == []
     assert validity.accuracy() == ["results/study/simulated/accuracy.parquet"]
     assert "results/reporting/validity.csv" in lab.measured_tables()
 
@@ -406,7 +400,7 @@ def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
     [
         ("toy-cocoa", "validity.corpus is 'toy-cocoa', which is not among the corpora; did you mean 'toy-coco'?"),
         ("toy-study", "validity.corpus is 'toy-study', on which no evaluation has retrievers and a captioner of the"),
-        ("toy-web", "validity.corpus is 'toy-web', on which no evaluation has retrievers and a captioner of the"),
+        ("toy-scenes", "validity.corpus is 'toy-scenes', on which no evaluation has retrievers and a captioner of the"),
     ],
 )
 def test_mistakes_in_the_config(corpus, sentence):
