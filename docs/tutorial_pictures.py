@@ -50,7 +50,7 @@ def main() -> None:
     draw(DOCS / "tutorial_image.png", [rows_of(corpus / "images.parquet", [image])[0]["data"]], [said])
 
     photographs = sorted((checkout / "data/mine/photographs").iterdir())[:4]
-    captions = checkout / "runs/photographs/results/captions/toy-discritune-coco/photographs.parquet"
+    captions = checkout / "runs/photographs/results/captions/toy-clipcap-coco/photographs.parquet"
     said = [row["caption"] for row in rows_of(captions, [path.stem for path in photographs])]
     draw(DOCS / "tutorial_photographs.png", [path.read_bytes() for path in photographs], said)
 

@@ -21,6 +21,8 @@ SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 RESOURCES = Path(__file__).parents[2] / "resources"
 # Of it the lists of categories of objects, by their names in a config.
 CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
+# And the models of the toy world that come with it, a folder each.
+MODELS = "resources/toyworld/models"
 
 
 class _Files:

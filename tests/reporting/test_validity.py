@@ -530,7 +530,7 @@ def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
     [
         ("toy-cocoa", "validity.corpus is 'toy-cocoa', which is not among the corpora; did you mean 'toy-coco'?"),
         ("toy-study", "validity.corpus is 'toy-study', on which no evaluation has retrievers and a captioner of the"),
-        ("toy-web", "validity.corpus is 'toy-web', on which no evaluation has retrievers and a captioner of the"),
+        ("toy-scenes", "validity.corpus is 'toy-scenes', on which no evaluation has retrievers and a captioner of the"),
     ],
 )
 def test_mistakes_in_the_config(corpus, sentence):

@@ -35,7 +35,9 @@ def test_it_reads_every_scored_caption_with_its_scores(config):
 
 def test_words_are_known_of_captioners_that_were_trained_here(config):
     captioners = Experiments(deepcopy(config), ROOT).browser.captioners()
-    assert captioners["toy-discritune-concap"]["trained"] == ["toy-concap"]
+    assert captioners["toy-fc-uniter"] == {"parent": "toy-fc", "family": "newfc", "trained": ["toy-coco"]}
+    # Its parent came from elsewhere, so nobody knows all that it learned from.
+    assert captioners["toy-discritune-concap"]["trained"] == []
     assert captioners["toy-discritune-concap"]["parent"] == "toy-clipcap-concap"
     assert captioners["human"] == {"parent": None, "family": "human", "trained": []}
 

@@ -12,6 +12,7 @@ from snakemake.utils import update_config
 
 from captionlab.papers.discritune.paper import Discritune
 from captionlab.workflow.config import ConfigError, checked
+from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments, normalise
 
 ROOT = Path(__file__).parents[2]
@@ -887,10 +888,11 @@ def shipped(name):
 
 
 def stacked(files):
-    """What Snakemake makes of several configs."""
+    """What Snakemake and the Snakefile make of several configs."""
     config = {}
     for file in files:
         update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+    check_config_files(config, [ROOT / file for file in files], {}, SCHEMA)
     return config
 
 

@@ -152,4 +152,4 @@ def test_a_mistake_is_all_that_is_shown_and_the_default_is_there_without_a_file(
     assert (done.returncode, first, "Traceback" in done.stderr) == (1, "Error: the config cannot be run:", False)
     assert last.strip() == "- seed is 'two'; it must be of the type integer"
     done = planned(tmp_path, "--config", "seed=2", "--", "results/encoders/toy-clip-a/config.json")
-    assert (done.returncode, "train_encoder" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert (done.returncode, "import_encoder" in done.stdout) == (0, True), done.stdout + done.stderr

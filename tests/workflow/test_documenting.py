@@ -17,23 +17,22 @@ def main_config():
 
 
 def test_every_model_that_is_trained_has_a_card_beside_its_weights():
+    """The trained ones of the default config are captioners."""
     config = main_config()
     blocks = config["captioners"]
     made = {f"captioners/{n}" for n, block in blocks.items() if "objective" in block}
     made |= {f"captioners/{n}@{number}" for n, block in blocks.items() for number in block.get("snapshots", [])}
-    made |= {f"encoders/{n}" for n in config["encoders"]} | {
-        f"scorers/{n}" for n in config["scorers"] if n != "toy-clip"
-    }
     assert set(lab(config).documenting.cards()) == {f"results/{name}/README.md" for name in made}
 
 
 def test_what_nobody_asks_for_has_no_card_and_is_not_trained_for_one():
     config = main_config()
     config["captioners"]["idle"] = copy.deepcopy(config["captioners"]["toy-fc"])
-    config["encoders"]["idle"] = copy.deepcopy(config["encoders"]["toy-clip-b"])
+    config["scorers"]["idle"] = copy.deepcopy(config["scorers"]["toy-uniter"])
     found = lab(config).documenting
     assert found.cards() == lab(main_config()).documenting.cards()
-    assert "toy-web" in found.corpora()
+    assert ("scorers", "toy-uniter") in found.models()
+    assert ("scorers", "idle") not in found.models()
 
 
 def test_each_of_several_trainings_has_its_card():

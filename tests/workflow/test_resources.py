@@ -39,7 +39,7 @@ def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
 @pytest.mark.parametrize("factor", [0.1, 1.0, 1.2])
 def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    regions, tags = Experiments(config, ROOT).training_features(SimpleNamespace(captioner="toy-vinvl"))
+    regions, tags = Experiments(config, ROOT).training_features(SimpleNamespace(captioner="toy-scened"))
     monkeypatch.chdir(tmp_path)
     for path, size in ((regions, 400_000_000_000), (tags, 3_000_000)):
         Path(path).parent.mkdir(parents=True)

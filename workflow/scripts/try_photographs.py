@@ -3,8 +3,8 @@
 python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
 
 CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config goes to runs/<name of the folder>/, to
-go on from, and the run beside it. Models are the published ones below data/ where they are there, those of the toy
-world where it was run, and else small ones that learn from your captions.
+go on from, and the run beside it. Models are the published ones below data/ where they are there, and else those of the
+toy world that come with captionlab.
 """
 
 import argparse
@@ -20,18 +20,12 @@ import yaml
 
 from captionlab.corpora.readers.folder import read
 from captionlab.files import replacing
-from captionlab.model_config import NAME, WEIGHTS
 
 ROOT = Path(__file__).parents[2]
 Block = dict[str, Any]
 # Captioners, encoders that they read, and who searches, by their names in config/paper.yaml and config/config.yaml.
 PUBLISHED = {"captioners": ("clipcap-coco", "clipcap-concap"), "encoders": ("clip-b32",)}
-TOY = {"captioners": ("toy-clipcap-coco", "toy-discritune-coco"), "encoders": ("toy-clip-a", "toy-clip-b")}
-# Of config/flickr8k.yaml, and from how many captioned photographs on they are trained.
-TRAINED, ENOUGH = {"captioners": ("clipcap",), "encoders": ("clip-a", "clip-b")}, 25
-SHARES = {"train": 0.8, "test": 0.2}
-# A captioner of the toy world knows this encoder; its finetuned child has it from its parent.
-TOY_ENCODER = "toy-clip-a"
+TOY = {"captioners": ("toy-clipcap-coco", "toy-clipcap-concap"), "encoders": ("toy-clip-a", "toy-clip-b")}
 
 
 class TryError(ValueError):
@@ -39,75 +33,37 @@ class TryError(ValueError):
 
 
 def published(data: Path) -> Block | None:
-    """Blocks of captioners and encoders whose published weights are below the folder of data; nothing without them."""
-    paper = _config("paper")
-    found = {
-        section: {name: _without(paper[section][name], "corpus") for name in names}
-        for section, names in PUBLISHED.items()
-    }
+    """Return blocks of captioners and encoders whose published weights are below the folder of data; None without."""
+    found = _models("paper", PUBLISHED)
     found["captioners"] = {name: block for name, block in found["captioners"].items() if _there(block, data)}
     return found if found["captioners"] and all(_there(block, data) for block in found["encoders"].values()) else None
 
 
-def of_toy_run(results: Path) -> Block | None:
-    """The same of a finished run of the toy world, by the folder of its results."""
-    found = {
-        section: {
-            name: {"run": str(results / section / name)}
-            for name in names
-            if all((results / section / name / file).is_file() for file in (NAME, WEIGHTS))
-        }
-        for section, names in TOY.items()
-    }
-    for block in found["captioners"].values():
-        block["encoder"] = TOY_ENCODER
-    return found if found["captioners"] and TOY_ENCODER in found["encoders"] else None
+def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str, str]:
+    """Return the text of a config for these photographs, and a sentence on the models in it.
 
-
-def trained(images: int) -> Block:
-    """Small models that learn from so many captioned images of the corpus, as config/flickr8k.yaml has them."""
-    small = _config("flickr8k")
-    found = {section: {name: small[section][name] for name in names} for section, names in TRAINED.items()}
-    for block in (*found["captioners"].values(), *found["encoders"].values()):
-        block["corpus"] = "photographs"
-        block["optimizer"] = {**block["optimizer"], "batch": min(block["optimizer"]["batch"], images)}
-    return found
-
-
-def written_config(folder: Path, captions: Path | None, data: Path, results: Path) -> tuple[str, str]:
-    """The text of a config for these photographs, and a sentence on the models in it; TryError where there are none."""
+    TryError where there are too few photographs.
+    """
     corpus: Block = {"reader": "folder", "images": str(folder.absolute()), "max_rejected": 0.1}
     if captions:
         corpus["captions"] = str(captions.absolute())
-    images = _splits(corpus)
+    images = [entry.split for entry in read(corpus, Path())]
     if len(images) < 2:
         raise TryError(f"{captions or folder} has {len(images)} photographs; at least two are needed")
-    given = published(data) or of_toy_run(results)
-    if not given:
-        corpus["splits"] = SHARES
-        images = _splits(corpus)
     tests = images.count("test")
-    if tests < 2 and (given or (captions and len(images) >= ENOUGH)):
+    if tests < 2:
         raise TryError(
             f"{tests} of the {len(images)} photographs of {captions or folder} are of the split test, of which the "
             "tables are made; at least two are needed, so write test into its column split for some"
         )
     if models := published(data):
         said = f"Published weights below {data} caption them."
-    elif models := of_toy_run(results):
-        said = (
-            f"Models of the toy world in {results} caption them: they have seen drawings only, so what they say of "
-            "photographs shows the way and nothing else. docs/data.md says which published weights go below data."
-        )
     else:
-        if not captions or len(images) < ENOUGH:
-            raise TryError(
-                f"no model can caption these photographs: put published weights below {data} (docs/data.md), or run "
-                f"./lab tables for those of the toy world, or give a file of captions of at least {ENOUGH} "
-                "photographs, from which small ones are trained"
-            )
-        models = trained(images.count("train"))
-        said = f"Small models learn from the captions of {images.count('train')} of them: no good ones, on so few."
+        models = _models("config", TOY)
+        said = (
+            "Models of the toy world caption them: they have seen drawings only, so what they say of photographs shows "
+            "the way and nothing else. docs/data.md says which published weights go below data."
+        )
     block = _whole(folder, corpus, models, tests, data)
     text = yaml.safe_dump(block, sort_keys=False, allow_unicode=True, width=120)
     return f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}", said
@@ -135,7 +91,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
         "corpora": {"photographs": corpus},
         "encoders": models["encoders"],
         "captioners": {**models["captioners"], **people},
-        "decodings": {"beam5": _config("flickr8k")["decodings"]["beam5"]},
+        "decodings": {"beam5": _config("config")["decodings"]["beam5"]},
         "evaluations": {"photographs": evaluation},
     }
 
@@ -147,7 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
     parser.add_argument("--directory", type=Path, help="where it runs; default: runs/<name of the folder>")
     parser.add_argument(
-        "--models", type=Path, default=ROOT, help="folder with data/ or results/ of models; default: this checkout"
+        "--data", type=Path, default=ROOT / "data", help="folder of published weights; default: data/ of this checkout"
     )
     own, others = _parted(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(own)
@@ -157,8 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
         for path, there in ((options.folder, Path.is_dir), (options.captions, Path.is_file)):
             if path and not there(path):
                 raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
-        data, results = (options.models.absolute() / name for name in ("data", "results"))
-        text, said = written_config(options.folder, options.captions, data, results)
+        text, said = written_config(options.folder, options.captions, options.data.absolute())
         if config.exists() and config.read_text(encoding="utf-8") != text:
             raise TryError(
                 f"{config} is there and says something else; go on with it by the command below, or delete it\n"
@@ -193,9 +148,10 @@ def _name(folder: Path) -> str:
     return re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-") or "photographs"
 
 
-def _splits(corpus: Block) -> list[str]:
-    """The split of each image of the corpus."""
-    return [entry.split for entry in read(corpus, Path())]
+def _models(config: str, names: Mapping[str, tuple[str, ...]]) -> Block:
+    """Return these blocks of a config by section, without the corpora that models were trained on."""
+    given = _config(config)
+    return {section: {name: _without(given[section][name], "corpus") for name in names[section]} for section in names}
 
 
 def _config(name: str) -> Block:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from PIL import Image
-from safetensors.torch import load_file
 from torch import Tensor
 
 from captionlab.declarations import Member
-from captionlab.networks.checkpoints import write_model
+from captionlab.networks.checkpoints import read_checkpoint, write_model
 
 
 class Encoder(Member, ABC):
@@ -40,7 +39,7 @@ class Encoder(Member, ABC):
         """The encoder that `save` wrote."""
         config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
         model = cls.with_random_weights(config)
-        model.load_state_dict(load_file(Path(directory) / "model.safetensors"))
+        model.load_state_dict(read_checkpoint(Path(directory) / "model.safetensors"))
         return cls(model, config, device)
 
     def save(self, directory: str | os.PathLike[str]) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from captionlab.files import replacing
+from captionlab.networks.compact import read_safetensors
 
 
 class CheckpointError(ValueError):
@@ -41,7 +42,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     try:
         if Path(path).suffix == ".safetensors":
-            return dict(load_file(path))
+            return read_safetensors(path)
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
         # What torch says of a pickle is an advice to run its code, so none of it is passed on.

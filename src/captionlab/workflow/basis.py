@@ -14,7 +14,7 @@ from captionlab.given import absent
 from captionlab.judgements import JUDGED
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
-from captionlab.workflow.blocks import KINDS, Block, any_of, line_of, needs_parent, normalise, root_of, without
+from captionlab.workflow.blocks import KINDS, Block, any_of, line_of, located, needs_parent, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints
 from captionlab.workflow.retrieving import Retrieving
 from captionlab.workflow.versions import library_version
@@ -124,7 +124,11 @@ class Basis:
     def given(self, path: str) -> str:
         """A file or folder that the config names, as an input; a job waits for what is yet to be fetched."""
         self.wait_for([path])
-        return on_disk(Path(self.data) / path)
+        return on_disk(self.located(path))
+
+    def located(self, path: str) -> Path:
+        """Where a file or folder that the config names lies."""
+        return located(path, Path(self.data), self.root)
 
     def wait_for(self, given: Iterable[str]) -> None:
         """Let the job that asks wait until what the config names is fetched, where it is missing and may be."""
@@ -150,7 +154,7 @@ class Basis:
 
     def missing(self, named: Iterable[tuple[str, str]], kind: str = "file") -> list[str]:
         """A sentence for each key of the config whose `file`, `folder`, or `file or folder`, is not there."""
-        found = [(key, absent(Path(self.data) / path, kind)) for key, path in named]
+        found = [(key, absent(self.located(path), kind)) for key, path in named]
         return [f"{key}: {said}" for key, said in found if said]
 
     # ------------------------------------------------------------- the blocks that a job's wildcards name

@@ -1,8 +1,10 @@
 """Blocks of a config and what can be read off one of them: its kind, its root, its normal form."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from captionlab import paths
 from captionlab.judgements import JUDGED
 
 Block = dict[str, Any]
@@ -62,6 +64,14 @@ def line_of(config: Block, captioner: str) -> list[str]:
 def root_of(config: Block, captioner: str) -> str:
     """The captioner at the top of a line of parents."""
     return line_of(config, captioner)[-1]
+
+
+def located(path: str | Path, data: Path, root: Path) -> Path:
+    """Return where a path of a config lies: a model that comes with captionlab below `root`, all else below `data`.
+
+    `root` is the folder of the Snakefile. So a config with another `data` still finds the models of the toy world.
+    """
+    return (root if Path(path).is_relative_to(paths.MODELS) else data) / path
 
 
 def needs_parent(captioner: Block) -> bool:

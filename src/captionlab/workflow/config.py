@@ -55,7 +55,7 @@ def checked(config: Block, schema: Path) -> Block:
     """
     language = language_of(schema)
     # The schema lies in workflow/schemas below the folder of the Snakefile.
-    reused = Reused(config, schema.resolve().parents[2] / str(config.get("data", ".")))
+    reused = Reused(config, schema.resolve().parents[2])
     known = reused.with_families()
     mistakes, followed = language.mistakes(known)
     mistakes += reused.mistakes

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
-from captionlab.workflow.blocks import Block, without
+from captionlab.workflow.blocks import Block, located, without
 from captionlab.workflow.families import DECLARED, captioners, encoders
 from captionlab.workflow.schema import hint
 
 
 class Reused:
-    """The models of a config that were made in other runs; `folder` is the one that its paths start from.
+    """The models of a config that were made in other runs; `root` is the folder of the Snakefile.
 
     The config need not be right in any way.
     """
 
-    def __init__(self, config: Block, folder: Path):
-        self.config, self.folder, self.mistakes = config, folder, list[str]()
+    def __init__(self, config: Block, root: Path):
+        self.config, self.root, self.mistakes = config, root, list[str]()
+        self.data = root / str(config.get("data", "."))
         # By section and name what config.json says, nothing for one that is not there.
         self.described: dict[tuple[str, str], Block] = {}
         for section, name, block in self._blocks():
@@ -82,7 +83,7 @@ class Reused:
 
     def _read(self, section: str, block: Block) -> Block:
         """What config.json says of a model of a section; ValueError where it is of another one, or says too little."""
-        path, known = self.folder / _beside(block), DECLARED[section]()
+        path, known = self._located(block), DECLARED[section]()
         found = made_here(path, section, block.get("family"))
         if "run" in block and path.is_file() and not found:
             raise ValueError(f"{path} names no family, so no run made it; name a folder of results/{section}")
@@ -114,8 +115,11 @@ class Reused:
         if found and "run" in block:
             files = {"weights": WEIGHTS, **BESIDE[section]}
             block |= {key: str(Path(block["run"]) / file) for key, file in files.items()}
-        there = "run" in block or (self.folder / _beside(block)).is_file()
+        there = "run" in block or self._located(block).is_file()
         return {**block, "config": str(_beside(block))} if there else block
+
+    def _located(self, block: Block) -> Path:
+        return located(_beside(block), self.data, self.root)
 
 
 def _beside(block: Block) -> Path:
