@@ -16,21 +16,6 @@ from captionlab.texts.ngram import score
 from captionlab.texts.tagging import load_tagger, tag
 
 
-@script
-def main(snakemake):
-    measured = snakemake.output.get("measures") is not None
-    model = trigrams(snakemake.input.model) if measured else None
-    captions = read_table(snakemake.input.captions, GENERATED, [*TAGGED.key, "caption"])
-    tagger = load_tagger(snakemake.params.tagger)
-    found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))
-    columns = {name: [row[place] for row in found] for place, name in enumerate(("words", "lemmas", "tags"))}
-    write_table(snakemake.output.tags, TAGGED, {**{key: captions[key] for key in TAGGED.key}, **columns})
-    if measured:
-        tokens = [row["tokens"].split() for row in read_table(snakemake.input.tokens, TOKENS).to_pylist()]
-        published, tags = read_patterns(snakemake.input.published), read_table(snakemake.output.tags, TAGGED)
-        measure(model, tokens, tags.to_pylist(), published, snakemake.output)
-
-
 def measure(model, tokens, captions, published, output):
     """Write the tables beside the tags; `tokens` and `captions`, which are tagged, are in one order."""
     kinds = {"measures": MEASURES, "statistics": STATISTICS, "patterns": PATTERNS, "unigrams": NGRAMS}
@@ -58,3 +43,18 @@ def trigrams(path):
             "a trigram model; train one of order 3"
         )
     return model
+
+
+@script
+def main(snakemake):
+    measured = snakemake.output.get("measures") is not None
+    model = trigrams(snakemake.input.model) if measured else None
+    captions = read_table(snakemake.input.captions, GENERATED, [*TAGGED.key, "caption"])
+    tagger = load_tagger(snakemake.params.tagger)
+    found = list(progress(tag(tagger, captions["caption"].to_pylist()), "captions", captions.num_rows))
+    columns = {name: [row[place] for row in found] for place, name in enumerate(("words", "lemmas", "tags"))}
+    write_table(snakemake.output.tags, TAGGED, {**{key: captions[key] for key in TAGGED.key}, **columns})
+    if measured:
+        tokens = [row["tokens"].split() for row in read_table(snakemake.input.tokens, TOKENS).to_pylist()]
+        published, tags = read_patterns(snakemake.input.published), read_table(snakemake.output.tags, TAGGED)
+        measure(model, tokens, tags.to_pylist(), published, snakemake.output)
