@@ -296,7 +296,9 @@ class Experiments(Basis):
         return [self.given(captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
 
     def referring_captioners(self, wildcards: Wildcards) -> list[str]:
-        """Return the captioners of an evaluation whose captions are held against references."""
+        """Return the captioners of an evaluation whose captions are held against references, judged ones included."""
+        if wildcards.evaluation in self.judgements.sets:
+            return [wildcards.evaluation]
         return self.scored_captioners(wildcards.evaluation, references=True)
 
     def referring_tokens(self, wildcards: Wildcards) -> list[str]:
