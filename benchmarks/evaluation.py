@@ -26,7 +26,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
-CAPTIONERS = ("first", "second")
+EVALUATIONS = {"one": ["first"], "two": ["second", "third"]}
+CAPTIONERS = [name for names in EVALUATIONS.values() for name in names]
 REFERENCES = 5
 COLUMNS = ("rouge_l", "cider", "meteor", "bleu_4")
 
@@ -76,7 +77,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def write_experiment(folder: Path, files: list[Path], count: int) -> None:
-    """References and captions of two captioners for so many images, and a config."""
+    """References and captions of all captioners for so many images, and a config."""
     references = references_of(files, count)
     entries = [
         {"id": number * 10 + index, "image_id": number, "caption": text}
@@ -97,9 +98,7 @@ def write_experiment(folder: Path, files: list[Path], count: int) -> None:
         "data": str(folder),
         "corpora": {"real": {"reader": "coco", "annotations": {"test": "references.json"}, "images": None}},
         "captioners": {name: {"family": "file", "captions": {"real": f"{name}.jsonl"}} for name in CAPTIONERS},
-        "evaluations": {
-            name: {"captioners": CAPTIONERS[:size], "corpora": ["real"]} for name, size in (("one", 1), ("two", 2))
-        },
+        "evaluations": {name: {"captioners": of, "corpora": ["real"]} for name, of in EVALUATIONS.items()},
     }
     (folder / "config.yaml").write_text(json.dumps(config))
 
