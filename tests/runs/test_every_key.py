@@ -181,7 +181,9 @@ def test_a_captioner_of_another_run_is_taken_over(run, name):
 @pytest.mark.parametrize("captioner", CONFIG["evaluations"]["made"]["captioners"])
 def test_shards_have_the_captions_of_one_job_in_its_order(run, captioner):
     whole, shards = (
-        read_table(run / paths.captions(captioner, evaluation), GENERATED).drop_columns(["log_prob", "confidence"]).to_pylist()
+        read_table(run / paths.captions(captioner, evaluation), GENERATED)
+        .drop_columns(["log_prob", "confidence"])
+        .to_pylist()
         for evaluation in ("made", "made-in-shards")
     )
     assert len(whole) == TOY["images"]["test"]
