@@ -438,14 +438,18 @@ def test_what_the_default_config_measures():
     lab = Experiments(default(), ROOT)
     validity = lab.validity
     assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
-    # The evaluated images of toy-objects are those that toy-vinvl learned.
     learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
-    assert learned == {"toy-clipcap-coco": "toy-coco", "toy-clipcap-concap": "toy-concap", "toy-fc": "toy-coco"}
-    assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in ("coco", "concap")]
+    assert learned == {
+        "toy-clipcap-coco": "toy-coco", "toy-clipcap-concap": "toy-concap", "toy-fc": "toy-coco",
+        "toy-vinvl": "toy-objects-published",
+    }  # fmt: skip
+    corpora = ("coco", "concap", "objects-published")
+    assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in corpora]
     assert "results/captions/toy-discritune-concap/study.parquet" in validity.captions()
     assert not [path for path in validity.captions() if "/human/" in path or "/toy-constructed/" in path]
     names = ("lxmert", "rosita", "uniter", "vilbert")
-    assert validity.matching() == {f"toy-{name}": f"results/scorers/toy-{name}/matching.parquet" for name in names}
+    models = ROOT / "resources" / "toyworld" / "models"
+    assert validity.matching() == {f"toy-{name}": str(models / f"toy-{name}" / "matching.parquet") for name in names}
     rewarded = [f"toy-discritune-{name}" for name in ("coco", "concap")]
     rewarded += [f"toy-fc-{name}" for name in ("clip", *names)]
     assert validity.rewarded() == sorted(rewarded)
@@ -454,7 +458,7 @@ def test_what_the_default_config_measures():
         "parent": "toy-clipcap-coco", "corpus": "toy-coco", "reward": "discriminative toy-clip-a"
     }  # fmt: skip
     job = SimpleNamespace(captioner="toy-fc-uniter")
-    assert (validity.batch(job), validity.greedy(job)) == (10, {"max_tokens": 20, "rules": "transformers"})
+    assert (validity.batch(job), validity.greedy(job)) == (40, {"max_tokens": 20, "rules": "transformers"})
     assert validity.accuracy() == ["results/study/simulated/accuracy.parquet"]
     assert "results/reporting/validity.csv" in lab.measured_tables()
 

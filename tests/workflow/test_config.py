@@ -959,5 +959,5 @@ def test_every_table_of_the_toy_world_at_once():
     }
     paper = config["papers"]["discritune"]
     ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
-    used = {*paper["evaluations"], *ablated, "study", "probing", "scenes"}
+    used = {*paper["evaluations"], *ablated, "study", "probing", "scenes", "objects"}
     assert used == {*config["evaluations"]}
