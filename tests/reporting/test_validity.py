@@ -500,8 +500,13 @@ def test_models_of_another_run_are_judged(tmp_path):
     table.write_bytes(b"")
     validity = Experiments(config, ROOT).validity
     assert validity.learned()["toy-vinvl"] == "toy-objects"
-    assert "results/captions/toy-vinvl/objects.parquet" in validity.captions()
     assert "results/corpora/toy-objects/objects.parquet" in validity.objects()
+    rewarded = {"config": {"objective": {"kind": "reinforce"}}}
+    (tmp_path / "captioners" / "toy-vinvl" / "config.json").write_text(
+        json.dumps({"family": "vinvl", "architecture": {}, "origin": rewarded})
+    )
+    assert "toy-vinvl" not in validity.learned()
+    assert "results/captions/toy-vinvl/objects.parquet" in validity.captions()
     assert list(validity.matching()) == ["toy-lxmert", "toy-uniter", "toy-vilbert"]
     assert str(validity.matching()["toy-uniter"]) == str(table)
 

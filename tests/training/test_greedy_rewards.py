@@ -21,7 +21,8 @@ def captioner(seed: int):
 def data(images: int, batch: int):
     torch.manual_seed(9)
     ids = [f"i{number}" for number in range(images)]
-    return SimpleNamespace(ids=ids, visual=torch.randn(images, 6), batch=batch, device="cpu")
+    visual = torch.randn(images, 6)
+    return SimpleNamespace(ids=ids, visual=visual, visual_of=lambda ids: visual[: len(ids)], batch=batch, device="cpu")
 
 
 def length_of(batch, captions):

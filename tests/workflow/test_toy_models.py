@@ -81,6 +81,8 @@ def test_they_are_found_wherever_data_is(tmp_path):
     assert lab.files_of("captioner", "captions")(SimpleNamespace(captioner="mine", corpus="toy-coco")) == [
         str(tmp_path / "mine.csv")
     ]
+    matching = lab.validity.matching()
+    assert matching["toy-uniter"] == str(FOLDER / "toy-uniter" / "matching.parquet")
     # What an import depends on does not change with the folder either.
     block = lab.captioner_block(SimpleNamespace(captioner="toy-clipcap-coco"))
     assert block["weights"] == f"{paths.MODELS}/toy-clipcap-coco/{WEIGHTS}"

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -63,13 +64,18 @@ class GreedyRewards:
             found["accuracy"] += accuracies
         return found
 
+    @cached_property
+    def visual(self) -> Any:
+        """Return these images as the captioner reads them, by row, on the device."""
+        return self.data.visual_of(self.data.ids[: self.images])
+
     @property
     def _at_a_time(self) -> int:
         return max(1, AT_A_TIME // self.data.batch) * self.data.batch
 
     def _batches(self) -> Iterator[ImageBatch]:
         for rows in torch.arange(self.images, device=self.data.device).split(self._at_a_time):
-            yield ImageBatch(self.data.visual[rows], rows)
+            yield ImageBatch(self.visual[rows], rows)
 
     def _captions(self, captioner: Captioner[Any], tokenizer: Tokenizer) -> Iterator[str]:
         captioner.eval()

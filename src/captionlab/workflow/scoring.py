@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from itertools import chain
-from pathlib import Path
 
 from captionlab import paths
 from captionlab.workflow import families
@@ -38,7 +37,7 @@ class Scoring:
         """
         found = {name: paths.scorer(MATCHING, name) for name in self.trained()}
         for name, block in self.scorers.items():
-            if "run" in block and Path(self.basis.data, block["run"], MATCHING).is_file():
+            if "run" in block and self.basis.located(f"{block['run']}/{MATCHING}").is_file():
                 found[name] = self.basis.given(f"{block['run']}/{MATCHING}")
         return dict(sorted(found.items()))
 

@@ -1,5 +1,7 @@
 """The part of the config that asks whether a run is valid: what that table reads. All is empty where nobody asks."""
 
+import json
+
 from captionlab import paths
 from captionlab.workflow.basis import Basis, Part, Wildcards
 from captionlab.workflow.blocks import (
@@ -48,7 +50,7 @@ class Validity(Part):
         return {
             name: block["corpus"]
             for name, block in sorted(self.basis.captioners.items())
-            if (block.get("objective", {}).get("kind") in OF_REFERENCES or _is_of_a_run(block))
+            if (block.get("objective", {}).get("kind") in OF_REFERENCES or self._learned_elsewhere(block))
             and self.basis.evaluation_split(block["corpus"]) != TRAINING
         }
 
@@ -136,7 +138,12 @@ class Validity(Part):
         judged, every = self.basis.config["judgements"], sorted(self.basis.evaluations.items())
         return [(name, block) for name, block in every if name not in judged] if self.config else []
 
+    def _learned_elsewhere(self, captioner: Block) -> bool:
+        """Return whether a captioner of another run learned references there, of the corpus that the config names.
 
-def _is_of_a_run(captioner: Block) -> bool:
-    """Return whether a captioner comes from another run, and the config says which corpus it learned there."""
-    return "run" in captioner and "corpus" in captioner
+        A training by a reward is none of these. Of weights that were imported there nothing is known, so they count.
+        """
+        if "run" not in captioner or "corpus" not in captioner:
+            return False
+        origin = json.loads(self.basis.located(captioner["config"]).read_text(encoding="utf-8")).get("origin", {})
+        return origin.get("config", {}).get("objective", {}).get("kind") in (None, *OF_REFERENCES)
