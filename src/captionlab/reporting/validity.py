@@ -60,12 +60,12 @@ CONDITIONS: Mapping[str, Condition] = {
         "The same caption for many images finds none of them.", _LEARNED,
     ),
     "reward": Condition(
-        "reward of greedy captions of training images, after a training by that reward less before", ">", 0, "",
+        "reward of greedy captions of training images, after less before", ">", 0, "",
         "A training that does not learn its reward says nothing about the reward; the whole interval counts.",
         _REWARDED, whole=True, decimals=3,
     ),
     "variety after reward": Condition(
-        "different captions of training images after a training by a reward, relative to before", "≥", 1 / 3, "",
+        "different captions after a training by a reward, relative to before", "≥", 1 / 3, "",
         "A captioner that says the same of all images found a way around the reward; fewer are met, and said to be, "
         "where the reward itself prefers them: one caption for all images earns no less than those before.", _REWARDED,
     ),
@@ -91,7 +91,7 @@ CONDITIONS: Mapping[str, Condition] = {
         "Who learned from captions has no other words.", _GENERATED,
     ),
     "power": Condition(
-        "the paper's mean difference, in multiples of the smallest that this run could have shown", "≥", 2, "",
+        "the paper's mean difference, relative to the smallest that could be shown", "≥", 2, "",
         "A claim that an abstract names is tested by comparisons that can tell half of the paper's own difference.",
         "claims that abstracts name, with comparisons of which the papers print both sides",
     ),
@@ -155,9 +155,7 @@ def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -
         ours, theirs = change.different_after, change.different_before
         detail = f"{ours} : {theirs}"
         if change.prefers_fewer:
-            detail += (
-                f"; the reward prefers fewer: one for all earns {change.commonest:.3g}, before {change.before:.3g}"
-            )
+            detail += ", the reward prefers fewer"
         condition, exempt = "variety after reward", change.prefers_fewer
         place = (captioner, ours / theirs, None, change.n, "images", corpora[captioner])
         yield Finding(condition, *place, detail=detail, exempt=exempt)
