@@ -18,14 +18,18 @@ from typing import Any
 
 import yaml
 
+from captionlab import paths
 from captionlab.corpora.readers.folder import read
 from captionlab.files import replacing
 
 ROOT = Path(__file__).parents[2]
 Block = dict[str, Any]
-# Captioners, encoders that they read, and who searches, by their names in config/paper.yaml and config/config.yaml.
+# Captioners, and encoders that they read and that search, by their names in config/paper.yaml.
 PUBLISHED = {"captioners": ("clipcap-coco", "clipcap-concap"), "encoders": ("clip-b32",)}
+# Those of the toy world; captioners read the first encoder.
 TOY = {"captioners": ("toy-clipcap-coco", "toy-clipcap-concap"), "encoders": ("toy-clip-a", "toy-clip-b")}
+# As `beam5` of config/config.yaml; docs/fidelity.md has the source of 30 new tokens.
+BEAM = {"kind": "beam", "beams": 5, "max_tokens": 30, "stop": "."}
 
 
 class TryError(ValueError):
@@ -34,9 +38,21 @@ class TryError(ValueError):
 
 def published(data: Path) -> Block | None:
     """Return blocks of captioners and encoders whose published weights are below the folder of data; None without."""
-    found = _models("paper", PUBLISHED)
+    given = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    found = {
+        section: {name: _without(given[section][name], "corpus") for name in names}
+        for section, names in PUBLISHED.items()
+    }
     found["captioners"] = {name: block for name, block in found["captioners"].items() if _there(block, data)}
     return found if found["captioners"] and all(_there(block, data) for block in found["encoders"].values()) else None
+
+
+def of_the_toy_world() -> Block:
+    """Return blocks of the captioners and encoders that come with captionlab."""
+    blocks = {section: {name: {"run": f"{paths.MODELS}/{name}"} for name in names} for section, names in TOY.items()}
+    for captioner in blocks["captioners"].values():
+        captioner["encoder"] = TOY["encoders"][0]
+    return blocks
 
 
 def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str, str]:
@@ -59,7 +75,7 @@ def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str
     if models := published(data):
         said = f"Published weights below {data} caption them."
     else:
-        models = _models("config", TOY)
+        models = of_the_toy_world()
         said = (
             "Models of the toy world caption them: they have seen drawings only, so what they say of photographs shows "
             "the way and nothing else. docs/data.md says which published weights go below data."
@@ -91,7 +107,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
         "corpora": {"photographs": corpus},
         "encoders": models["encoders"],
         "captioners": {**models["captioners"], **people},
-        "decodings": {"beam5": _config("config")["decodings"]["beam5"]},
+        "decodings": {"beam5": BEAM},
         "evaluations": {"photographs": evaluation},
     }
 
@@ -146,17 +162,6 @@ def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
 def _name(folder: Path) -> str:
     """A name for a config that is like that of a folder."""
     return re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-") or "photographs"
-
-
-def _models(config: str, names: Mapping[str, tuple[str, ...]]) -> Block:
-    """Return these blocks of a config by section, without the corpora that models were trained on."""
-    given = _config(config)
-    return {section: {name: _without(given[section][name], "corpus") for name in names[section]} for section in names}
-
-
-def _config(name: str) -> Block:
-    document: Block = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
-    return document
 
 
 def _without(block: Mapping[str, Any], key: str) -> Block:
