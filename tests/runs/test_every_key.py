@@ -113,6 +113,7 @@ def targets() -> list[str]:
     generated = ("made", "made-in-shards", "drawn", "drawn-in-shards", "searched")
     return [
         *(paths.corpus("captions", corpus) for corpus in READ),
+        paths.corpus("images", "shares"),
         *(trained(section, name) for section, block in SEEDED for name in (block, f"{block}-8")),
         *(trained(*place) for place in (("encoders", "siglip"), ("captioners", "of-patches"))),
         *(paths.captions(name, part) for part in generated for name in CONFIG["evaluations"][part]["captioners"]),
@@ -158,6 +159,12 @@ def test_each_reader_finds_the_captions_of_the_same_images(run, corpus):
     assert found == wanted
     splits = read_table(run / paths.corpus("images", corpus), IMAGES)["split"].to_pylist()
     assert {split: splits.count(split) for split in splits} == TOY["images"]
+
+
+def test_a_folder_is_cut_into_shares(run):
+    splits = read_table(run / paths.corpus("images", "shares"), IMAGES)["split"].to_pylist()
+    assert len(splits) == sum(TOY["images"].values())
+    assert {*splits} == {"train", "test"}
 
 
 @pytest.mark.parametrize(("section", "name"), SEEDED)
