@@ -3,9 +3,10 @@
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import save_file
 
 from captionlab.networks.checkpoints import CheckpointError, read_checkpoint, write_model
-from captionlab.networks.compact import write_compact
+from captionlab.networks.compact import SIZES, write_compact
 
 WORDS, KEPT = "words.weight", [40, 7, 40, 0]
 
@@ -62,3 +63,16 @@ def test_a_damaged_file_is_named(tmp_path):
     path.write_bytes(b"half a download")
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         read_checkpoint(path)
+
+
+def test_a_file_without_the_rows_that_it_announces_is_named(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_file({WORDS: torch.ones(2, 3)}, path, {SIZES: f'{{"{WORDS}": 50}}'})
+    with pytest.raises(CheckpointError, match=rf"model\.safetensors .*{WORDS}\.kept is missing"):
+        read_checkpoint(path)
+
+
+def test_metadata_of_others_are_no_matter(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_file({WORDS: torch.ones(2, 3)}, path, {"rows": "two"})
+    assert read_checkpoint(path)[WORDS].shape == (2, 3)

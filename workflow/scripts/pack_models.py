@@ -3,13 +3,15 @@
 python workflow/scripts/pack_models.py runs/toy_models
 
 Each folder gets the files that an import reads, weights in half precision, and the card that the run wrote, with what
-is to be said of the copy. Of CLIP's table of words only the rows of tokens that the toy world says are kept.
+is to be said of the copy. Of CLIP's table of words only the rows of tokens that the toy world says are kept. A model that
+was trained by changed files of a checkout is refused: nobody could train it again.
 """
 
 import argparse
 import json
 import re
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -100,13 +102,25 @@ def made(run: Path, path: str) -> dict[str, Any]:
     return next(record for record in records if path in record["outputs"])
 
 
+def check_commit(run: Path, section: str, name: str) -> None:
+    """Stop unless a model was trained by the files of a commit, which a reader of its card can get."""
+    weights = paths.model(WEIGHTS, section, name)
+    commit = made(run, weights)["commit"]
+    if not commit or commit.endswith("+"):
+        by = f"files that differ from those of commit {commit.rstrip('+')}" if commit else "files of no commit"
+        sys.exit(f"{run / weights} was made by {by}; commit them and train it again")
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of the run, the one that holds results/")
     options = parser.parse_args(arguments)
     captions = sorted(toyworld_captions(options.run))
     tokens = {token for ids in tokenise(captions, 1000) for token in ids} | {PAD}
-    for section, name in published():
+    models = published()
+    for section, name in models:
+        check_commit(options.run, section, name)
+    for section, name in models:
         folder = ROOT / paths.MODELS / name
         pack(options.run, section, name, tokens, folder)
         print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.2f} MB")

@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterable, Mapping
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from captionlab.files import replacing
 
 # In the metadata of a file: by the name of a table how many rows it has in memory.
-SIZES = "rows"
+SIZES = "captionlab.rows"
 # The numbers of the rows that a file has of a table are beside it, under its name and this.
 KEPT = ".kept"
 
@@ -44,11 +44,16 @@ def write_compact(
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """Read a safetensors file; a table of which it has some rows gets all, zeros for the others."""
+    """Read a safetensors file; a table of which it has some rows gets all, zeros for the others.
+
+    SafetensorError where the file is damaged, or lacks a table or the numbers of its rows.
+    """
     with safe_open(path, "pt") as file:
         sizes = json.loads((file.metadata() or {}).get(SIZES, "{}"))
     tensors = load_file(path)
     for name, size in sizes.items():
+        if not tensors.keys() >= {name, name + KEPT}:
+            raise SafetensorError(f"{name} or {name + KEPT} is missing")
         rows, kept = tensors[name], tensors.pop(name + KEPT).long()
         tensors[name] = rows.new_zeros(size, *rows.shape[1:]).index_copy_(0, kept, rows)
     return tensors
