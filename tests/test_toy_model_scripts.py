@@ -63,6 +63,15 @@ def test_a_packed_encoder_has_the_same_embeddings_and_a_card(run, tmp_path):
     assert "`images.parquet`: `c0ffee`" in card
 
 
+@pytest.mark.parametrize(("commit", "by"), [("c0ffee+", "differ from those of commit c0ffee;"), ("", "of no commit;")])
+def test_a_model_of_changed_files_is_not_packed(run, commit, by):
+    weights = "results/encoders/toy-clip-b/model.safetensors"
+    made = {"outputs": {weights: "1"}, "inputs": {}, "commit": commit}
+    (run / "results/provenance/toy-clip-b.json").write_text(json.dumps(made))
+    with pytest.raises(SystemExit, match=rf"{weights} .* {by} commit them and train it again"):
+        load_script("pack_models").check_commit(run, "encoders", "toy-clip-b")
+
+
 def test_models_that_are_alike_and_models_that_are_not(run, capsys):
     script = load_script("compare_models")
     summarise(run, **{"toy-clip-b": 60.0, "shipped-clip-b": 62.0, "shipped-clip-a": 80.0})

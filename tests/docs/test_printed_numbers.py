@@ -1,4 +1,4 @@
-"""Numbers of the toy world that pages print lie in the intervals of the run in this checkout, if there is one."""
+"""Numbers of the toy world that pages print lie in the intervals of this checkout's run, where that is of a commit."""
 
 import csv
 import re
@@ -36,7 +36,8 @@ def test_a_printed_number_lies_in_its_interval(page, pattern, place):
         rows = [
             row for row in csv.DictReader(file) if all(row[key] == value for key, value in (OF_COCO | place).items())
         ]
-    assert [row["config"] for row in rows] == ["toy"]
+    if [(row["config"], row["seed"], row["commit"].endswith("+")) for row in rows] != [("toy", "1", False)]:
+        pytest.skip("results/ has tables of another config or seed, or of changed files")
     low, high = float(rows[0]["ci_low"]), float(rows[0]["ci_high"])
     assert low <= float(printed) <= high, (
         f"{page} prints {printed}, and this run has {rows[0]['value']} [{low}, {high}]"

@@ -3,8 +3,8 @@
 python workflow/scripts/pack_models.py runs/toy_models
 
 Each folder gets the files that an import reads, weights in half precision, and the card that the run wrote, with what
-is to be said of the copy. Of CLIP's table of words only the rows of tokens that the toy world says are kept. A model that
-was trained by changed files of a checkout is refused: nobody could train it again.
+is to be said of the copy. Of CLIP's table of words only the rows of tokens that the toy world says are kept. A model
+that was trained by changed files of a checkout is refused: nobody could train it again.
 """
 
 import argparse
