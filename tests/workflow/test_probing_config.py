@@ -191,7 +191,7 @@ def test_the_toy_config_asks_for_the_whole_paper():
 
 
 def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
-    """Three trainings of everything, which differ by their seed alone and are updated as those of the paper are."""
+    """Three trainings of everything, which differ by their seed alone; what is beyond is updated as for one scorer."""
     config: dict = {}
     for name in ("config.yaml", "toy_probing.yaml"):
         update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
@@ -205,6 +205,5 @@ def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
         blocks = [lab.captioners[name] for name in roles[role]]
         assert [block["seed"] for block in blocks] == [lab.config["seed"], 2, 3]
         assert all({**block, "seed": None} == {**blocks[0], "seed": None} for block in blocks)
-        alike = "toy-fc-lxmert" if role == "LXMERT" else "toy-fc-uniter"
-        assert all(block["optimizer"] == lab.captioners[alike]["optimizer"] for block in blocks)
+        assert role in MODELS or blocks[0]["optimizer"] == lab.captioners["toy-fc-uniter"]["optimizer"]
     assert set(lab.evaluations["probing"]["captioners"]) >= {name for names in roles.values() for name in names}
