@@ -12,7 +12,7 @@ HEADER = """\
 name: captionlab
 channels: [conda-forge, nodefaults]
 dependencies:
-  - python ={python}
+  - python ~={python}
   - pip
   - pip:
 """

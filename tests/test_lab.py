@@ -311,13 +311,16 @@ def test_a_full_disk_is_named_with_numbers_and_a_second_checkout_needs_none(labo
     assert "has 0 GB free, and 1 GB are needed" in laboratory.run("tables", code=1, **full)
 
 
-def test_a_python_that_is_too_old_is_named(laboratory: Laboratory):
-    old = 'test "$1" = --version && echo Python 3.9.2'
+@pytest.mark.parametrize("version", ["3.9.2", "3.11.3"])
+def test_a_python_that_is_too_old_is_named(laboratory: Laboratory, version):
+    parts = tuple(map(int, version.split(".")))
+    told = f'exec {sys.executable} -c "import sys; sys.version_info = {parts}; exec(sys.argv[1])" "$2"'
+    old = f'if test "$1" = --version; then echo Python {version}; else {told}; fi'
     for name in ["python3", *(f"python3.{minor}" for minor in range(11, 15))]:
         path = laboratory.instead_of(name, old)
     said = laboratory.run("tables", code=1, **path)
-    assert "no Python 3.11 or newer with its venv module" in said
-    assert "python3 is Python 3.9.2" in said
+    assert "no Python 3.11.4 or newer with its venv module" in said
+    assert f"python3 is Python {version}" in said
     assert not (laboratory.checkout / ".venv").exists()
 
 
