@@ -136,7 +136,7 @@ def make(folder: Path) -> None:
             {table: here / f"{table}.parquet" for table in ("scores", "search", "objects")},
             captioner=name,
             seed=1,
-            config={"seeds": 2, "test_shares": [0.5]},
+            config={"seeds": 2, "test_shares": [0.5], "search": name == "finetuned"},
         )
     both = {
         table: {name: folder / name / f"{table}.parquet" for name in ("pretrained", "finetuned")}
