@@ -849,6 +849,57 @@ def test_every_number_of_the_paper_is_there():
             assert len(texts) == 1
 
 
+def overlaps_of_two_lists() -> list[dict[tuple[str, int], float]]:
+    """Return RBO and IoU at 3, 5 and 7 of all pairs of lists of seven objects, by how many objects they share so far.
+
+    With each further object of both lists they share none, one or two more.
+    """
+    sequences: list[list[int]] = [[0], [1]]
+    for depth in range(2, 8):
+        sequences = [[*s, s[-1] + more] for s in sequences for more in (0, 1, 2) if s[-1] + more <= depth]
+    agreements = [[common / (place + 1) for place, common in enumerate(sequence)] for sequence in sequences]
+    return [
+        {("RBO", k): fmean(agreement[:k]) for k in (3, 5, 7)}
+        | {("IoU", k): sequence[k - 1] / (2 * k - sequence[k - 1]) for k in (3, 5, 7)}
+        for sequence, agreement in zip(sequences, agreements, strict=True)
+    ]
+
+
+def test_notes_of_table_2_say_which_numbers_no_two_lists_have():
+    """Numbers are printed rounded or cut. A number alone is had by two lists, or not; so is a whole row."""
+    possible, published = overlaps_of_two_lists(), published_of("scenes")
+    rows = {scene: {} for scene in ("station", "road", "room", "sea", "resort", "house", "restaurant")}
+    for scene, of_scene in rows.items():
+        for measure, depth in itertools.product(("RBO", "IoU"), (3, 5, 7)):
+            of_scene[measure, depth] = published.find("2", scene, str(depth), measure)
+
+    def fits(lists, of_scene):
+        tiny = 1e-9  # 0.91 is not printed as 0.9
+        return all(v.value - 0.005 - tiny < lists[place] < v.value + 0.01 - tiny for place, v in of_scene.items())
+
+    none_alone = {
+        (scene, *place)
+        for scene, of_scene in rows.items()
+        for place, value in of_scene.items()
+        if not any(fits(lists, {place: value}) for lists in possible)
+    }
+    noted = {
+        start: {
+            (s, *place) for s, of_s in rows.items() for place, value in of_s.items() if value.note.startswith(start)
+        }
+        for start in ("no two lists", "two lists can have it but not")
+    }
+    assert noted["no two lists"] == none_alone == {("room", "IoU", 7), ("restaurant", "IoU", 7)}
+    assert noted["two lists can have it but not"] == {("station", "RBO", 7), ("road", "RBO", 5)}
+    for scene, of_scene in rows.items():
+        left_out = {(measure, depth) for notes in noted.values() for s, measure, depth in notes if s == scene}
+        kept = {place: value for place, value in of_scene.items() if place not in left_out}
+        assert any(fits(lists, kept) for lists in possible)
+        assert bool(left_out) == (not any(fits(lists, of_scene) for lists in possible))
+    road = {place: value for place, value in rows["road"].items() if place[1] == 5}
+    assert not any(fits(lists, road) for lists in possible)  # the IoU beside it
+
+
 def test_scenes_of_the_run_are_those_of_its_images(reported):
     assert {row["source"] for row in records(reported, "scenes_table2_overlap") if row["subject"] == "pretrained"} >= {
         *TELLING
