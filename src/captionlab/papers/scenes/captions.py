@@ -53,14 +53,18 @@ def caption_rows(
     return values, differences
 
 
+def _by_epoch(label: str) -> tuple[bool, bool, int, str]:
+    """Return a key that sorts rows of Table 1: the captioner before finetuning, then by epoch, then other labels."""
+    return label != PRETRAINED, not label.isdigit(), int(label) if label.isdigit() else 0, label
+
+
 def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
     """Table 1: metrics of scene captions over the epochs of finetuning."""
     sheet = scenes_sheet(run, provenance)
     measured = run.found("measure", CAPTIONS)
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
     numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
-    rank = {label: number for number, label in enumerate(run.published.rows("1"))}
-    subjects = sorted(run.found("subject", CAPTIONS), key=lambda label: (rank.get(label, -1), label))
+    subjects = sorted(run.found("subject", CAPTIONS), key=_by_epoch)
     lines = [Line([label], {"subject": label, "experiment": CAPTIONS}, label) for label in subjects]
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
     sheet.notes.append(
