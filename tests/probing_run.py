@@ -53,6 +53,7 @@ BLOCK = {
     "scorers": {"UNITER": "toy-uniter", "CLIP": "toy-clip"},
     "constructed": "made",
 }
+PLOTTED: dict[str, Any] = {"config": BLOCK, "roles": list(ROLES), "cosines": {"CLIP": 100.0}}
 JOB = {"evaluation": EVALUATION, "decoding": "greedy", "splits": {CORPUS: "test"}}
 IDS = [f"image {number:02d}" for number in range(30)]
 TAGS = {
@@ -250,12 +251,12 @@ class Made:
     def plot(self, values: str, differences: str) -> dict[str, list[Path]]:
         """The files of the figures of the paper."""
         outputs = figure_files(self.folder, [f"probing_{name}" for name in FIGURES])
-        run_paper("plot", "probing", self._shown(values, differences), outputs, config=BLOCK, roles=list(ROLES))
+        run_paper("plot", "probing", self._shown(values, differences), outputs, **PLOTTED)
         return outputs
 
     def drawings(self, values: str, differences: str) -> dict[str, Draw]:
         """What draws them."""
-        return drawings("probing", self._shown(values, differences), config=BLOCK, roles=list(ROLES))
+        return drawings("probing", self._shown(values, differences), **PLOTTED)
 
     def _shown(self, values: str, differences: str) -> dict[str, Any]:
         tags = self.of("tags", [names[0] for names in ROLES.values()])

@@ -225,6 +225,8 @@ def test_probes(run):
     assert {row["captioner"] for row in scores} == {"finetuned"}
     assert {row["objects"] for row in scores} == {0, 1}
     assert read_table(run / "finetuned" / "search.parquet", SEARCH)["rank"].to_pylist() == [1, 2, 3, 4]
+    (unsearched,) = read_table(run / "pretrained" / "search.parquet", SEARCH).to_pylist()
+    assert unsearched == {"captioner": "pretrained", "rank": 1, "hidden": [16], "alpha": 1.0, "macro_f1": None}
 
 
 def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:

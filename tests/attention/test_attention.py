@@ -207,6 +207,8 @@ def test_extraction(tmp_path):
     )
     assert [matrix["layer"] for matrix in found["matrices"]] == [1, 2]  # halfway up is the first
     for matrix in found["matrices"]:
+        own = decode(captioner.eval(), visual, decoding, tokenizer).tokens.tolist()
+        assert [matrix["caption"]] == tokenizer.decode(own)
         assert matrix["positions"] == ["car", "wine", "glass", "boat", "[SEP]", "0", "1", "2", "3"]
         of_layer = image_attention(captioner, visual, matrix["layer"])[0].numpy()
         assert matrix["attention"] == pytest.approx(of_layer.ravel().tolist(), abs=1e-6)

@@ -15,11 +15,13 @@ from figure_checks import STYLE, assert_readable, drawn
 from matplotlib.colors import to_hex
 from paper_jobs import PAPERS, judged, published
 from PIL import Image
-from probing_run import CORPUS, IDS, ROLES, SCORERS, THINGS, Made, caption, score, things
+from probing_run import CORPUS, IDS, ROLES, ROOT, SCORERS, THINGS, Made, caption, score, tags_of, things
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.language.following import pattern_rows, read_patterns
+from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED
-from captionlab.papers.probing.figures import MEASURES, draw_unigrams
+from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams
 from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
@@ -235,7 +237,8 @@ def test_the_claim_on_visual_words_is_about_templates_with_more_and_fewer(summar
 def test_choices(tables):
     text = tables["probing_table1_choices", "md"]
     shown = [cells for cells in lines(text) if re.fullmatch(r"\([a-f]\)", cells[0])]
-    assert [cells[1] for cells in shown[:6]] == ["CE", "CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
+    letters = {"(a)": "CE", "(b)": "UNITER", "(c)": "ROSITA", "(d)": "ViLBERT", "(e)": "CLIP", "(f)": "LXMERT"}
+    assert {cells[0]: cells[1] for cells in shown[:6]} == letters
     assert sum("✓" in cell for cells in shown for cell in cells) == len(SCORERS)
     shares = [r for r in records(tables["probing_table1_choices", "csv"]) if r["part"] == "chosen, % of images"]
     for label in ("UNITER", "CLIP"):
@@ -377,13 +380,49 @@ def test_a_role_has_one_colour_and_so_has_the_scorer_that_rewarded_it(figures):
             (bars[tick.get_text()],) = {to_hex(bar.get_facecolor()) for bar in near}
     assert len({*bars.values()}) == len(bars)
     lines = dict(zip(*reversed(words.axes[0].get_legend_handles_labels()), strict=True))
-    assert {name: to_hex(of[0].get_color()) for name, of in lines.items()} == {name: bars[name] for name in lines}
+    found = {name.partition(" (")[0]: to_hex(of[0].get_color()) for name, of in lines.items()}
+    assert found == {scorer["label"]: bars[scorer["label"]] for scorer in SCORERS.values()}
     shown = {
         axis.get_title(): {to_hex(bar.get_facecolor()) for bar in axis.patches}
         for axis in unigrams.axes
         if axis.patches
     }
     assert shown == {role: {colour} for role, colour in bars.items()}
+
+
+def test_scores_of_different_units_say_so(figures, summary):
+    """Figure 2 has 100 times the cosine of CLIP, as tables have; Figure 3, as in the paper, 2.5 times more."""
+    replaced, more = (drawn(figures[f"probing_{name}"]) for name in ("figure2_replacements", "figure3_visual_words"))
+    assert [text.get_text() for text in replaced.axes[0].get_xticklabels()] == ["UNITER\n%", "CLIP\n100 cos"]
+    labels = more.axes[0].get_legend_handles_labels()
+    shown = {label: bars.lines[0].get_ydata() for bars, label in zip(*labels, strict=True)}
+    assert set(shown) == {"UNITER (%)", "CLIP (250 cos)"}
+    assert not {axis.get_ylabel() for axis in (*replaced.axes, *more.axes)} & {"score (%)"}
+    rows = read_table(summary[0], ROLE_VALUES).to_pylist()
+    for label, factor in (("UNITER (%)", 1.0), ("CLIP (250 cos)", 2.5)):
+        scorer = label.partition(" (")[0]
+        levels = {
+            row["level"]: factor * row["value"]
+            for row in rows
+            if (row["experiment"], row["subject"], row["scorer"], row["measure"], row["source"])
+            == ("count", scorer, scorer, "score", "published")
+        }
+        assert [*shown[label]] == pytest.approx([levels[level] for level in sorted(levels)])
+
+
+def test_figure_1_takes_a_caption_of_rosita_apart():
+    """As in the paper, though another role follows its most frequent pattern more often."""
+    published = read_patterns(ROOT / "config" / "published" / "probing_patterns.csv")
+    of_role = {"ROSITA": "kl-1", "UNITER": "uniter-1"}
+    said = {
+        role: [tagged(*(tags_of(caption(name, n))[column] for column in ("words", "tags"))) for n in range(len(IDS))]
+        for role, name in of_role.items()
+    }
+    patterns = {role: pattern_rows(CORPUS, captions, published) for role, captions in said.items()}
+    run, of = SimpleNamespace(roles=[*of_role], value=lambda place: None), looks(STYLE, [*of_role])
+    figure = drawn(partial(draw_patterns, run, patterns, said, CORPUS, of, STYLE))
+    written = " ".join(text.get_text() for axis in figure.axes for text in axis.texts)
+    assert "captioner ROSITA." in written
 
 
 def test_figure_4_fills_nouns_and_unk_is_none():

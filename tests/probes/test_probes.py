@@ -12,7 +12,9 @@ from captionlab.probes.encodings import encode_scenes
 from captionlab.probes.probe import (
     GRID,
     MOST,
+    PUBLISHED,
     Score,
+    classifier,
     downsample,
     object_scores,
     probe,
@@ -123,6 +125,20 @@ def test_guessing(encodings):
     assert np.mean(values) == pytest.approx(0.6**2 + 0.3**2 + 0.1**2, abs=0.03)
 
 
+def test_the_neural_probe_is_that_of_the_paper(encodings):
+    """Appendix D of Cafagna et al. 2022: three layers with 16 hidden units, LBFGS, an adaptive rate, alpha 1."""
+    rows, tried = run_probes({0: encodings}, CLASSES, [0.5], [3])
+    assert tried == [(PUBLISHED, None)]
+    network = classifier("mlp", 3).fit(encodings, CLASSES)["network"]
+    assert network.n_layers_ == 3
+    assert [weights.shape for weights in network.coefs_] == [(5, 16), (16, 3)]
+    assert (network.solver, network.learning_rate, network.alpha) == ("lbfgs", "adaptive", 1.0)
+    halves = split(CLASSES, 0.5, seed=3)
+    expected = probe("mlp", encodings, CLASSES, halves, 3, {"hidden_layer_sizes": (16,), "alpha": 1.0})
+    macro = {"probe": "mlp", "classes": "scenes", "average": "macro"}
+    assert [row["f1"] for row in rows if macro.items() <= row.items()] == [f1(expected, "macro")]
+
+
 def test_the_neural_probe_is_searched_for(encodings):
     found = search_mlp(encodings[::2], CLASSES[::2], seed=0)
     tried = [tuple(settings.values()) for settings, _ in found]
@@ -155,7 +171,7 @@ def test_all_probes(encodings, tmp_path, monkeypatch):
     """States that tell scenes, and states that do not after ablation."""
     monkeypatch.setattr("captionlab.probes.probe.GRID", {"hidden_layer_sizes": [(8,)], "alpha": [1.0]})
     noise = np.random.default_rng(0).normal(size=encodings.shape)
-    rows, tried = run_probes({0: encodings, 1: noise}, CLASSES, [0.5], [3, 4])
+    rows, tried = run_probes({0: encodings, 1: noise}, CLASSES, [0.5], [3, 4], search=True)
     assert [settings for settings, _ in tried] == [{"hidden_layer_sizes": (8,), "alpha": 1.0}]
     # Two states, two seeds, five probes and tasks, three averages and three scenes.
     assert len(rows) == 2 * 2 * 5 * 6

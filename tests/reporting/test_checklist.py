@@ -95,6 +95,17 @@ def test_a_snapshot_is_a_model_and_no_training():
     assert text(known, "validation") == ["3 trainings without validation: the last weights count"]
 
 
+def test_settings_of_the_neural_probe():
+    settings = [{"rank": 2, "hidden": [16], "alpha": 1.0}, {"rank": 1, "hidden": [16, 16], "alpha": 0.1}]
+    searched = [{**row, "macro_f1": f1} for row, f1 in zip(settings, (0.5, 0.75), strict=True)]
+    published = [{**settings[0], "rank": 1, "macro_f1": None}]
+    assert text(replace(FULL, searches={"a": searched, "b": published}), "search")[1:3] == [
+        "neural probe of a: 2 settings tried by macro F1 in a cross-validation on training images (hidden layers [16], "
+        "alpha 1; hidden layers [16, 16], alpha 0.1); chosen hidden layers [16, 16], alpha 0.1, macro F1 0.750",
+        "neural probe of b: none: hidden layers [16], alpha 1, as in Cafagna et al. 2022, appendix D",
+    ]
+
+
 def test_simulated_people_are_called_that():
     first, judges, images = text(FULL, "participants")
     assert first.startswith("simulated: 2 simulated participants, who are no people; 1 of them left out")

@@ -45,7 +45,7 @@ OUTPUTS = {
     "snapshots": "snapshots",
 }
 TRAIN, DIMENSIONS = 12, 8
-DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "scale": "logit-scale"}
+DISCRIMINATIVE = {"kind": "discriminative", "retriever": "clip", "candidates": 3, "score": "scaled-cosine"}
 
 
 class Files(dict):

@@ -20,12 +20,16 @@ def embeddings():
     return torch.randn(6, 4), torch.randn(20, 4)
 
 
-def naive_rewards(kind, text, images, candidates, scale):
+def naive_dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def naive_rewards(kind, text, images, candidates, scale, score=naive_cosine):
     """Rewards and accuracies of text i for image i, its competitors being the images of its group."""
     results = []
     for i, caption in enumerate(text.tolist()):
         group = range(i // candidates * candidates, (i // candidates + 1) * candidates)
-        row = {j: scale * naive_cosine(caption, images[j].tolist()) for j in group}
+        row = {j: scale * score(caption, images[j].tolist()) for j in group}
         log_share = row[i] - math.log(sum(math.exp(s) for s in row.values()))
         right = float(row[i] >= max(row.values()))
         results.append(({"discriminative": log_share, "accuracy": right, "similarity": row[i]}[kind], right))
@@ -61,9 +65,31 @@ def test_a_tie_is_in_favour_of_the_target():
     assert accuracy.tolist() == [1.0, 0.0]
 
 
-def test_length_of_embeddings_does_not_matter(embeddings):
+def test_length_of_embeddings_matters_to_a_dot_product_alone(embeddings):
     text, images = embeddings
     assert torch.allclose(scores(3 * text, 0.5 * images, 2.0), scores(text, images, 2.0), atol=1e-6)
+    dots = torch.tensor([[2 * naive_dot(one, other) for other in images.tolist()] for one in text.tolist()])
+    assert torch.allclose(scores(text, images, 2.0, normalised=False), dots, atol=1e-5)
+    assert torch.allclose(scores(3 * text, 0.5 * images, 2.0, normalised=False), 1.5 * dots, atol=1e-5)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("kind", ["discriminative", "accuracy", "similarity"])
+def test_a_reward_by_dot_products(embeddings, kind, hard):
+    """Section 3 of Dessì et al. 2023: embeddings are not normalised, neither those of hard negatives."""
+    text, table = embeddings
+    images, neighbours = torch.tensor([7, 3, 19]), torch.full((20, 1), 12) if hard else None
+    embed = lambda captions: text[[int(c) for c in captions]]  # noqa: E731
+    reward = Discriminative(kind, embed, table, 3 + hard, 1.0, neighbours, normalised=False)
+    got, statistics = reward(ImageBatch(torch.zeros(3, 1), images), list("012"))
+    seen = [*table[images].tolist(), *([table[12].tolist()] if hard else [])]
+    for row, caption in enumerate(text[:3].tolist()):
+        found = [naive_dot(caption, image) for image in seen]
+        accuracy = float(found[row] >= max(found))
+        share = found[row] - math.log(sum(math.exp(value) for value in found))
+        expected = {"discriminative": share, "accuracy": accuracy, "similarity": found[row]}[kind]
+        assert got[row].item() == pytest.approx(expected, abs=1e-5)
+        assert statistics["accuracy"][row].item() == accuracy
 
 
 def test_candidates_must_divide_the_batch(embeddings):

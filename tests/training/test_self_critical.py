@@ -218,6 +218,40 @@ def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):
     assert loss.item() == pytest.approx(expected.item(), abs=1e-5)
 
 
+@pytest.mark.parametrize("reduction", [None, "mean"])
+def test_the_best_caption_of_a_beam_search_learns_against_the_greedy_one(tokenizer, reduction):
+    """Dessì et al. 2023, appendix B.1: by hand, with log-probabilities of a second pass."""
+    captioner, reward_model = captioner_of(tokenizer, seed=24), RewardModel()
+    (batch,) = batch_of(torch.randn(9, 4))
+    beam = Decoding("beam", LONGEST, beams=3)
+    objective = SelfCritical(tokenizer, GREEDY, reward_model, samples=1, search=beam, log_prob=reduction)
+    loss, statistics = objective.loss(captioner, batch)
+    captioner.eval()
+    best, greedy = (
+        tokenizer.decode(decode(captioner, batch.visual, decoding, tokenizer).tokens.tolist())
+        for decoding in (beam, GREEDY)
+    )
+    images = batch.images.tolist()
+    assert reward_model.asked == [
+        (image, caption) for image, pair in zip(images, zip(best, greedy, strict=True), strict=True) for caption in pair
+    ]
+    assert best != greedy
+    weighed, tokens = 0.0, 0
+    for row, image in enumerate(images):
+        found = log_probs(captioner, tokenizer, batch.visual[row], best[row])
+        own = weighed_as(reduction, found, len(best[row].split())) if reduction else sum(found)
+        weighed = weighed - (reward_of(image, best[row]) - reward_of(image, greedy[row])) * own
+        tokens += len(found)
+    naive = weighed / (len(images) if reduction else tokens)
+    assert loss.item() == pytest.approx(naive.item(), abs=1e-5)
+    parameters = list(captioner.parameters())
+    for ours, theirs in zip(*(torch.autograd.grad(one, parameters) for one in (loss, naive)), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+    assert float(statistics["reward"]) == pytest.approx(
+        sum(reward_of(image, caption) for image, caption in zip(images, best, strict=True)) / len(images)
+    )
+
+
 def test_temperature_sharpens_samples_and_not_the_gradient(tokenizer):
     captioner, reward_model = captioner_of(tokenizer), RewardModel()
     objective = SelfCritical(tokenizer, GREEDY, reward_model, samples=SAMPLES, temperature=1e-4)

@@ -481,6 +481,29 @@ def test_the_example_is_accepted():
         ("captioners.critical.objective.sample", 5, "objective has no key 'sample'; did you mean 'samples'?"),
         ("captioners.critical.objective.kind", "self-citical", "Did you mean 'self-critical'?"),
         ("captioners.critical.objective.decoding", "beam", "objective.decoding must be greedy"),
+        ("captioners.critical.objective.search", "greedy", "objective.search must be a beam search"),
+        (
+            "captioners.critical.objective",
+            {
+                "kind": "self-critical",
+                "decoding": "greedy",
+                "search": "beam",
+                "samples": 2,
+                "reward": {"kind": "cider"},
+            },
+            "objective.search makes one caption of each image and nothing is drawn: drop samples",
+        ),
+        (
+            "captioners.critical.objective",
+            {
+                "kind": "self-critical",
+                "decoding": "greedy",
+                "search": "beam",
+                "baseline": "leave-one-out",
+                "reward": {"kind": "cider"},
+            },
+            "the baseline leave-one-out needs at least 2 samples",
+        ),
         (
             "captioners.critical.objective",
             {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}},

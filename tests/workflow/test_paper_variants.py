@@ -13,8 +13,9 @@ from captionlab.workflow.families import captioners
 ROOT = Path(__file__).parents[2]
 
 
-# What self-critical training needs to be as REINFORCE: captions greedily under dropout, each image once, no more asked.
-AS_REINFORCE = {"samples": 1, "temperature": 1.0e-3, "scale": 1.0, "kl": 0.0}
+# What self-critical training has that REINFORCE has not, and does nothing or is not used where a beam search learns.
+OF_SELF_CRITICAL = {"scale": 1.0, "kl": 0.0}
+UNUSED = {"samples", "temperature"}
 
 
 def experiments(*names: str) -> Experiments:
@@ -55,22 +56,73 @@ def test_captioners_differ_from_the_reference_in_one_thing(lab):
     reference = lab.captioners["flickr-running-mean"]
     for name, key in {"no-baseline": "baseline", "similarity": "reward", "accuracy": "reward"}.items():
         assert different(lab.captioners[f"flickr-{name}"], reference) == {key}
-    greedy = lab.captioners["flickr-greedy"]
-    assert different(greedy, reference) == {"kind", "baseline", *AS_REINFORCE}
-    assert AS_REINFORCE.items() <= greedy["objective"].items()
+    assert different(lab.captioners["flickr-greedy"], reference) == {
+        "kind",
+        "baseline",
+        "search",
+        *OF_SELF_CRITICAL,
+        *UNUSED,
+    }
+    for rate in ("5e-7", "1e-6"):
+        of_rate = lab.captioners[f"flickr-rate-{rate}"]
+        assert different(of_rate, reference) == {"optimizer"}
+        assert {**of_rate["optimizer"], "lr": 1e-7} == reference["optimizer"]
+        assert of_rate["optimizer"]["lr"] == float(rate)
+
+
+@pytest.mark.parametrize("name", ["paper", "toy"])
+def test_tables_8_and_9_are_the_papers_experiment(request, name):
+    """Appendix B of Dessì et al. 2023: trained on Flickr for ten epochs, judged on its validation split, by five beams;
+    the greedy baseline is that of captions from a beam of five."""
+    lab = request.getfixturevalue({"paper": "lab", "toy": "toy"}[name])
+    variants = Discritune(lab).summarised().params["variants"]
+    for group in ("baselines", "rewards", "learning-rates"):
+        (corpus,), evaluation = variants[group]["corpora"], lab.evaluations[variants[group]["evaluation"]]
+        assert "flickr" in corpus
+        assert lab.config["corpora"][corpus]["evaluation_split"] == "val"
+        decoding = lab.config["decodings"][evaluation["decoding"]]
+        assert (decoding["kind"], decoding["beams"]) == ("beam", 5)
+        for captioner in (one for names in variants[group]["captioners"].values() for one in names):
+            block = lab.captioners[captioner]
+            assert (block["corpus"], block["optimizer"]["epochs"]) == (corpus, 10)
+    (greedy, *_) = variants["baselines"]["captioners"]["greedy decoding"]
+    objective = lab.captioners[greedy]["objective"]
+    search = lab.config["decodings"][objective["search"]]
+    assert (objective["baseline"], search["kind"], search["beams"]) == ("greedy", "beam", 5)
+    assert OF_SELF_CRITICAL.items() <= objective.items()
+
+
+@pytest.mark.parametrize("names", [("paper",), ("config", "toy_discritune")])
+def test_every_captioner_of_the_paper_is_decoded_by_five_beams(names):
+    """Section 4.1 and appendix B of Dessì et al. 2023."""
+    lab = experiments(*names)
+    block = lab.config["papers"]["discritune"]
+    captioners = {*block["captioners"].values()} - {"human"}
+    shown = [lab.evaluations[name] for name in block.get("evaluations", lab.evaluations)]
+    found = {name: set() for name in captioners}
+    for evaluation in shown:
+        for name in captioners & {*evaluation["captioners"]}:
+            decoding = lab.config["decodings"][evaluation["decoding"]]
+            found[name].add((decoding["kind"], decoding.get("beams")))
+    assert found == {name: {("beam", 5)} for name in captioners}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_captioners_of_the_toy_world_differ_from_the_reference_in_one_thing(toy, seed):
     trainings = {names[seed - 1]: name for name, names in toy.trainings.items()}
     of_seed = {name: toy.captioners[training] for training, name in trainings.items()}
-    reference = of_seed["running-mean"]
-    expected = {
-        "no-baseline": {"baseline"}, "similarity": {"reward"}, "accuracy": {"reward"}, "other-retriever": {"reward"},
-        "in-turn": {"reward"}, "hard-5": {"reward", "optimizer"}, "hard-10": {"reward", "optimizer"},
-        "greedy": {"kind", "baseline", *AS_REINFORCE}, "leave-one-out": {"kind", "baseline", *AS_REINFORCE},
+    more = {"kind", "baseline", *OF_SELF_CRITICAL, *UNUSED}
+    on_flickr = {
+        "no-baseline": {"baseline"}, "similarity": {"reward"}, "accuracy": {"reward"},
+        "rate-3e-5": {"optimizer"}, "rate-3e-4": {"optimizer"}, "greedy": {"search", *more}, "leave-one-out": more,
     }  # fmt: skip
-    assert {name: different(of_seed[name], reference) for name in expected} == expected
-    assert AS_REINFORCE.items() <= of_seed["greedy"]["objective"].items()
-    assert different(of_seed["leave-one-out"], of_seed["greedy"]) == {"baseline", "samples"}
+    on_coco = {
+        "other-retriever": {"reward"}, "in-turn": {"reward"}, "hard-5": {"reward", "optimizer"},
+        "hard-10": {"reward", "optimizer"},
+    }  # fmt: skip
+    for reference, expected in (("running-mean", on_flickr), ("random-distractors", on_coco)):
+        assert {name: different(of_seed[name], of_seed[reference]) for name in expected} == expected
+    assert different(of_seed["random-distractors"], of_seed["running-mean"]) == {"corpus", "optimizer"}
+    leave_one_out = of_seed["leave-one-out"]["objective"]
+    assert (leave_one_out["temperature"], leave_one_out["samples"]) == (1.0e-3, 5)  # greedy under dropout, five times
     assert different(of_seed["divergence"], of_seed["no-penalty"]) == {"kl"}

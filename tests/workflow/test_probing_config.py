@@ -136,6 +136,7 @@ def lab():
 def test_roles_and_their_tables(lab):
     needs, params = Probing(lab).summarised().inputs, Probing(lab).summarised().params
     assert params["roles"] == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
+    assert Probing(lab).plotted().params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
     assert Probing(lab).plotted().inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
     assert needs["originals"] == ["results/evaluation/fc-1/main/alignment.parquet"]
     assert needs["measures"][0] == "results/language/fc-1/main/measures.parquet"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from captionlab.papers.scenes.paper import FIGURES, TABLES, Scenes
 from captionlab.workflow.config import ConfigError
@@ -40,6 +41,18 @@ def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from
     # Of one that came from elsewhere nothing is known.
     config["scene_analysis"]["finetuned"] = "vinvl"
     assert Scenes(Experiments(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
+
+
+def test_finetuning_may_start_from_the_checkpoint_of_footnote_6():
+    """Oscar+ before it saw COCO's captions; the pretrained captioner of the analysis stays the same."""
+    config: dict = {}
+    for name in ("paper", "paper_oscarplus"):
+        update_config(config, yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")))
+    lab = Experiments(config, ROOT)
+    assert lab.captioners["scened"]["parent"] == "oscarplus"
+    assert lab.captioners["oscarplus"]["weights"] != lab.captioners["vinvl"]["weights"]
+    assert (lab.scene_analysis.config["pretrained"], lab.scene_analysis.config["finetuned"]) == ("vinvl", "scened")
+    assert Scenes(lab).tables() == [f"scenes_{name}" for name in TABLES]
 
 
 def test_without_the_paper_nothing_is_asked_for(config):

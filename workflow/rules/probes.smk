@@ -61,7 +61,7 @@ rule train_probe:
         runtime=480,
     params:
         **lab.software("train_probe", "numpy", "scikit-learn", "scipy"),
-        config=lab.scene_analysis.part("probes", "test_shares", "seeds"),
+        config=lab.scene_analysis.part("probes", "test_shares", "seeds", "search"),
         captioner=lab.scene_analysis.role,
         seed=lab.scene_analysis.seed(),
     message:

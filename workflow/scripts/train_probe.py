@@ -12,7 +12,7 @@ def main(snakemake):
     config, name = snakemake.params.config, snakemake.params.captioner
     encodings, scenes = read_encodings(snakemake.input.encodings)
     seeds = [snakemake.params.seed + place for place in range(config["seeds"])]
-    rows, tried = run_probes(encodings, [*scenes.values()], config["test_shares"], seeds)
+    rows, tried = run_probes(encodings, [*scenes.values()], config["test_shares"], seeds, config["search"])
     write_table(snakemake.output.scores, SCORES, [{"captioner": name, **row} for row in rows])
     objects = objects_of(read_tags(snakemake.input.tags))
     # The hardest split is what the table of objects shows.

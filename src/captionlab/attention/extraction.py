@@ -30,9 +30,11 @@ def extract_attention(
     layer: int,
     decoding: Decoding,
 ) -> dict[str, Rows]:
-    """Rows of tables: attention `received` by the tags of images; `blocks` of a `sample` of them, and its `shares` of
-    special tokens, which need a caption, the captioner's own; and `matrices` of a few `examples` of these, also of a
-    layer halfway up and of the last one.
+    """Return rows of tables about what a captioner attends to.
+
+    `received` has the attention to the tags of all images; `blocks` the blocks of a `sample` of them, and `shares` what
+    special tokens draw there, which needs a caption, the captioner's own. `matrices` has a few `examples` of these with
+    their captions, also of a layer halfway up and of the last one.
     """
     device = next(captioner.parameters()).device
     captioner.eval()
@@ -61,21 +63,33 @@ def extract_attention(
             found["shares"] += _shares(captioner, tokenizer, of_kept, names, decoding)
         if kept := [row for row, image in enumerate(part) if image in shown]:
             names, of_kept = [part[row] for row in kept], visual[torch.tensor(kept, device=device)]
-            found["matrices"] += _matrices(captioner, tokenizer, of_kept, names, layer)
+            found["matrices"] += _matrices(captioner, tokenizer, of_kept, names, layer, decoding)
     return found
 
 
-def _matrices(captioner: Vinvl, tokenizer: Tokenizer, visual: TaggedRegions, images: Sequence[str], layer: int) -> Rows:
-    """The attention of images, without padding, in this layer, halfway up and in the last: 1, 6, 12 in Figure 11."""
+def _matrices(
+    captioner: Vinvl,
+    tokenizer: Tokenizer,
+    visual: TaggedRegions,
+    images: Sequence[str],
+    layer: int,
+    decoding: Decoding,
+) -> Rows:
+    """Return the captions of images, and their attention, without padding, in three layers.
+
+    The layers are this one, the one halfway up and the last: 1, 6 and 12 in Figure 11.
+    """
     depth, rows = captioner.architecture["layers"], []
+    captions = tokenizer.decode(decode(captioner, visual, decoding, tokenizer).tokens.tolist())
     for number in sorted({layer, (depth + 1) // 2, depth}):
         attention = image_attention(captioner, visual, number).cpu().numpy()
-        for row, image in enumerate(images):
+        for row, (image, caption) in enumerate(zip(images, captions, strict=True)):
             kept = np.flatnonzero(visual.mask[row].cpu().numpy())
             pieces = map(tokenizer.tokenizer.id_to_token, visual.tags[row][visual.tag_mask[row]].tolist())
             positions = [*pieces, *map(str, range(int(visual.region_mask[row].sum())))]
             values = attention[row][np.ix_(kept, kept)].ravel().tolist()
-            rows.append({"image_id": image, "layer": number, "positions": positions, "attention": values})
+            place = {"image_id": image, "layer": number, "caption": caption}
+            rows.append({**place, "positions": positions, "attention": values})
     return rows
 
 

@@ -55,6 +55,7 @@ MATRICES = TableSchema(
     ("image_id", "layer"),
     image_id=IMAGE_ID,
     layer=_LAYER,
+    caption=Column(_STRING, "the captioner's caption of the image"),
     positions=Column(pa.list_(_STRING), "word pieces of the tags, the end token, and numbers of the regions"),
     attention=Column(pa.list_(_FLOAT), "maximum over heads, a row of keys for each query"),
 )

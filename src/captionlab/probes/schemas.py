@@ -42,13 +42,17 @@ OBJECT_SCORES = TableSchema(
 )
 SEARCH = TableSchema(
     "settings of the neural probe",
-    "settings that were tried on the states of a captioner",
+    "settings that were tried on the states of a captioner, or the paper's, which are not searched for",
     ("captioner", "rank"),
     captioner=ROLE,
     rank=Column(_INT, "by macro F1, from 1, which was chosen"),
     hidden=Column(pa.list_(_INT), "units of each hidden layer"),
     alpha=Column(_DOUBLE, "strength of the L2 penalty"),
-    macro_f1=Column(_DOUBLE, "mean over a cross-validation in the training part of a split, 0 to 1"),
+    macro_f1=Column(
+        _DOUBLE,
+        "mean over a cross-validation in the training part of a split, 0 to 1; null without a search",
+        nullable=True,
+    ),
 )
 
 

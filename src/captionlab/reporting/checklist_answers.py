@@ -144,13 +144,19 @@ def _search(known: Known) -> Question:
     text = "how were hyper-parameters searched for, and within which bounds?"
     said = [Answer("none: the run trains models by the values of its config alone", "models")]
     for captioner, rows in known.searches.items():
-        tried = "; ".join(f"hidden layers {row['hidden']}, alpha {row['alpha']:g}" for row in rows)
-        best = min(rows, key=lambda row: row["rank"])
-        chosen = f"chosen hidden layers {best['hidden']}, alpha {best['alpha']:g}, macro F1 {best['macro_f1']:.3f}"
-        by = "by macro F1 in a cross-validation on training images"
-        said.append(Answer(f"{len(rows)} settings tried {by} ({tried}); {chosen}", f"neural probe of {captioner}"))
+        said.append(Answer(_probe_search(rows), f"neural probe of {captioner}"))
     said.append(Answer("not known to a run: how the config's values were found", "before the run"))
     return Question(MODELS, "search", text, said, paths.of_captioner("probes", "search"), "C2", "6")
+
+
+def _probe_search(rows: Sequence[Row]) -> str:
+    """Return how the settings of a neural probe were found, of which `rows` are rows of SEARCH."""
+    tried = [f"hidden layers {row['hidden']}, alpha {row['alpha']:g}" for row in rows]
+    best = min(range(len(rows)), key=lambda place: rows[place]["rank"])
+    if (f1 := rows[best]["macro_f1"]) is None:
+        return f"none: {tried[best]}, as in Cafagna et al. 2022, appendix D"
+    by = "by macro F1 in a cross-validation on training images"
+    return f"{len(rows)} settings tried {by} ({'; '.join(tried)}); chosen {tried[best]}, macro F1 {f1:.3f}"
 
 
 def _compute(known: Known) -> Iterator[Question]:

@@ -19,7 +19,7 @@ from captionlab.papers import PAPERS, paper_class
 from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loaded, memory, on_disk
-from captionlab.workflow.blocks import Block, has_captions, normalise, root_of, without
+from captionlab.workflow.blocks import TRAINING_DECODINGS, Block, has_captions, normalise, root_of, without
 from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
 from captionlab.workflow.config import SCHEMA, ConfigError, checked, language_of, named_paths
@@ -180,9 +180,9 @@ class Experiments(Basis):
         names = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
         given = self.captioners[wildcards.captioner]
         block = without(given, *names)
-        for part in ("objective", "validation"):
-            if "decoding" in block.get(part, {}):
-                block[part] = {**block[part], "decoding": self.decoding(block[part]["decoding"])}
+        for part, key in TRAINING_DECODINGS:
+            if key in block.get(part, {}):
+                block[part] = {**block[part], key: self.decoding(block[part][key])}
         published = "weights" in given and "run" not in given  # else config.json beside the weights says it
         if published and captioners()[given["family"]].reads == "patches-or-pixels":
             block["reads"] = "table" if "encoder" in given else "pixels"

@@ -9,7 +9,15 @@ from importlib.util import find_spec
 from itertools import product
 
 from captionlab.roles import ROLES
-from captionlab.workflow.blocks import GIVEN, Block, captioner_kind, has_captions, model_kind, root_of
+from captionlab.workflow.blocks import (
+    GIVEN,
+    TRAINING_DECODINGS,
+    Block,
+    captioner_kind,
+    has_captions,
+    model_kind,
+    root_of,
+)
 from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.workflow.schema import hint
 from captionlab.workflow.snapshots import snapshot_mistakes
@@ -83,8 +91,8 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
     yield from _training_mistakes(config, where, block)
     yield from _files_mistakes(config, where, root, corpus, "the captioner")
     yield from _objective_mistakes(where, root["family"], objective)
-    for part in ("objective", "validation"):
-        if decoding := block.get(part, {}).get("decoding"):
+    for part, key in TRAINING_DECODINGS:
+        if decoding := block.get(part, {}).get(key):
             yield from _length_mistakes(config, f"{where}.{part}", name, decoding)
     if validation := block.get("validation"):
         yield from _size_mistakes(config, where, corpus, validation["split"], 1, "validation")
@@ -135,7 +143,7 @@ def _objective_mistakes(where: str, family: str, objective: Block) -> Iterator[s
 
 def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     objective, batch = block["objective"], block["optimizer"]["batch"]
-    if objective.get("baseline") == "leave-one-out" and objective["samples"] < 2:
+    if objective.get("baseline") == "leave-one-out" and ("search" in objective or objective["samples"] < 2):
         yield f"{where}.objective: the baseline leave-one-out needs at least 2 samples"
     for place, reward in rewards_in(objective["reward"], f"{where}.objective.reward"):
         if "scorer" in reward:

@@ -59,6 +59,7 @@ LAYOUTS = (
     ),
     Layout("table8_baselines", "table 8: baselines of REINFORCE", "8", RETRIEVAL, variants="baselines"),
     Layout("table9_rewards", "table 9: rewards", "9", RETRIEVAL, variants="rewards"),
+    Layout("learning_rates", "section 4.1: learning rates", None, RETRIEVAL, variants="learning-rates"),
     Layout("table12_hard_distractors", f"table 12: hard distractors, {_SIMILARITY}", "12", TEXT, variants=_HARD),
     Layout("table13_hard_distractors", f"table 13: hard distractors, {_FINDING}", "13", RETRIEVAL, variants=_HARD),
     Layout(

@@ -15,7 +15,9 @@ from captionlab.intervals import (
     share_interval,
     within,
 )
+from captionlab.papers.probing.paper import MODELS
 from captionlab.reporting.reading import Rows
+from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row
 
 # Measures that say of a caption whether something is so.
@@ -143,8 +145,8 @@ def _of_scorer(
             difference = scores - after[experiment, subject, source, fewest[subject, source]]
             if np.isfinite(difference).any():
                 yield (way, "score", scorer, FEWEST), difference
-    templates = [way for way in sorted(after, key=str) if way[0] == "template" and way[2] == "published"]
-    if templates:
+    published = {way[1]: way for way in after if way[0] == "template" and way[2] == "published"}
+    if templates := [published[model] for model in in_order(published, MODELS)]:
         choices = np.stack([before, *(after[way] for way in templates)], axis=1)
         complete = np.isfinite(choices).all(axis=1)
         best = np.where(complete, np.nan_to_num(choices, nan=-np.inf).argmax(axis=1), -1)

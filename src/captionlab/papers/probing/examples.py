@@ -9,11 +9,12 @@ from captionlab.generation.captions import evaluated_images
 from captionlab.groups import read_chosen
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
-from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.paper import MODELS, REFERENCE
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.places import PLACE
 from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.thumbnails import thumbnail
@@ -70,9 +71,10 @@ class Pages:
         return {way[1]: one for way, one in made.items() if (way[0], way[3]) == ("count", count)}
 
     def options(self, image: str) -> dict[str, Captioned]:
-        """The reference's caption of an image, then its nouns in each template."""
-        made = sorted(self.in_templates(image).items())
-        return {REFERENCE: self.generated[REFERENCE][self.corpus, image], **dict(made)}
+        """Return the reference's caption of an image, then its nouns in each template, in the paper's order."""
+        made = self.in_templates(image)
+        options = {model: made[model] for model in in_order(made, MODELS)}
+        return {REFERENCE: self.generated[REFERENCE][self.corpus, image], **options}
 
 
 def read_pages(inputs: Row, params: Row) -> list[Pages]:
@@ -223,7 +225,7 @@ def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, pro
         shown = [(image, of_caption[image], f"nouns of the {REFERENCE} caption", [REFERENCE]) for image in first]
         shown += [(one, with_more[one], f"{count:g} nouns of caption and references", []) for one in [*with_more][:1]]
         for image, made, what, given in shown:
-            lines = [(role, page.options(image)[role].caption) for role in given]
+            lines = [(role, page.generated[role][page.corpus, image].caption) for role in given]
             lines.append(("visual words", ", ".join(next(iter(made.values())).words)))
             lines += [(model, made[model].caption) for model in run.scorers if model in made]
             rows = [[Cell(label), Cell(text)] for label, text in lines]

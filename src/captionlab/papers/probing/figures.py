@@ -30,7 +30,7 @@ from captionlab.reporting.figures import (
     text_width,
 )
 from captionlab.reporting.reading import Rows, read_by
-from captionlab.reporting.runs import Place, Row
+from captionlab.reporting.runs import Measured, Place, Row
 from captionlab.schemas import TAGGED
 from captionlab.texts.tagging import NOUNS
 
@@ -49,13 +49,17 @@ ROW, BETWEEN = 0.2, 0.08
 # Hatches of these bars, and how words of Figure 4 are drawn.
 PATTERNED: Sequence[dict[str, Any]] = ({"hatch": ""}, {"hatch": "/////"})
 _NOUN, _OTHER = {"alpha": 1.0}, {"alpha": 0.5, "hatch": "/////"}
+# The role whose caption Figure 1 of the paper takes apart.
+TAKEN_APART = "ROSITA"
+# What Figure 3 multiplies the scores of CLIP by, as CLIPScore does (Hessel et al. 2021).
+CLIPSCORE = 2.5
 # What is replaced in the captions of Figure 2.
 REPLACED = {"others": "other words replaced", "nouns": "nouns replaced"}
 
 
 def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
     """Every figure of the paper, on the first corpus."""
-    run, roles = read_run(inputs, params), params["roles"]
+    run, roles, cosines = read_run(inputs, params), params["roles"], params["cosines"]
     corpus = next(iter(run.corpora.values()))
     patterns, unigrams = read_by(roles, inputs["patterns"], PATTERNS), read_by(roles, inputs["unigrams"], NGRAMS)
     captions = {
@@ -66,8 +70,8 @@ def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
     of = looks(style, [REFERENCE, *run.roles, *run.scorers])
     return {
         "probing_figure1_patterns": partial(draw_patterns, run, patterns, captions, corpus, of, style),
-        "probing_figure2_replacements": partial(draw_replacements, run, corpus, of, style),
-        "probing_figure3_visual_words": partial(draw_visual_words, run, corpus, of, style),
+        "probing_figure2_replacements": partial(draw_replacements, run, corpus, cosines, of, style),
+        "probing_figure3_visual_words": partial(draw_visual_words, run, corpus, cosines, of, style),
         "probing_figure4_unigrams": partial(draw_unigrams, run, unigrams, captions, corpus, of, style),
     }
 
@@ -84,7 +88,8 @@ def draw_patterns(
     """Figure 1: a caption, its tags, its phrases and its pattern; below, how many captions follow one pattern.
 
     patterns: rows of PATTERNS, and captions: tagged captions on the corpus, of the first training of each role. The
-    caption is the first, of readable length, that follows the pattern with the largest share of all roles but CE.
+    caption is the first, of readable length, that follows the most frequent pattern of ROSITA's role, as in the paper;
+    without that role, of the role but CE whose most frequent pattern has the largest share.
     """
     mined = {
         role: row
@@ -95,7 +100,7 @@ def draw_patterns(
     board, y = Board(width), 0.05
     candidates = [role for role in mined if role != REFERENCE] or list(mined)
     if candidates:
-        role = max(candidates, key=lambda name: mined[name]["whole"])
+        role = max(candidates, key=lambda name: (name == TAKEN_APART, mined[name]["whole"]))
         pattern = mined[role]["pattern"]
         following = [caption for caption in captions[role] if compiled(pattern).follows(caption).whole]
         readable = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
@@ -116,8 +121,13 @@ def draw_patterns(
     return figure
 
 
-def draw_replacements(run: ProbingRun, corpus: str, of: Mapping[str, Look], style: Style, width: float) -> Figure:
-    """Figure 2: scores of the captions, with other words replaced, with nouns replaced; below, at every share."""
+def draw_replacements(
+    run: ProbingRun, corpus: str, cosines: Mapping[str, float], of: Mapping[str, Look], style: Style, width: float
+) -> Figure:
+    """Draw Figure 2: scores of the captions, with other words replaced, with nouns replaced; below, at every share.
+
+    cosines: for scorers whose scores are cosines, by label, how many times the cosine these are.
+    """
     shares = run.levels("replacement")
     several, of_kinds = len(shares) > 1, looks(style, [REFERENCE, *REPLACED], "kinds")
     columns = len(run.scorers) if width > 5 else 3
@@ -133,8 +143,8 @@ def draw_replacements(run: ProbingRun, corpus: str, of: Mapping[str, Look], styl
         bars(scores, points, 0.25, label, look)
     if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
         scores.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
-    scores.set_xticks(range(len(run.scorers)), run.scorers)
-    scores.set_ylabel("score (%)")
+    scores.set_xticks(range(len(run.scorers)), [f"{scorer}\n{_unit(scorer, cosines, 1.0)}" for scorer in run.scorers])
+    scores.set_ylabel("matching score")
     legend(figure, style, *scores.get_legend_handles_labels())
     for index, scorer in enumerate(run.scorers if several else ()):
         axis = figure.add_subplot(grid[1 + index // columns, index % columns])
@@ -145,23 +155,30 @@ def draw_replacements(run: ProbingRun, corpus: str, of: Mapping[str, Look], styl
         axis.axhline(0.0, **FAINT)
         axis.set(title=scorer, xlim=(0, 108), xticks=(0, 50, 100))
         if index % columns == 0:
-            axis.set_ylabel(f"minus {REFERENCE}'s (%)")
+            axis.set_ylabel(f"minus {REFERENCE}'s")
     if several:
         figure.supxlabel(f"words replaced (%); above: {100 * max(shares):g} %")
     return figure
 
 
-def draw_visual_words(run: ProbingRun, corpus: str, of: Mapping[str, Look], style: Style, width: float) -> Figure:
-    """Figure 3: scores of captions with more and more nouns, each scorer's in its own template."""
+def draw_visual_words(
+    run: ProbingRun, corpus: str, cosines: Mapping[str, float], of: Mapping[str, Look], style: Style, width: float
+) -> Figure:
+    """Draw Figure 3: scores of captions with more and more nouns, each scorer's in its own template.
+
+    cosines: for scorers whose scores are cosines, by label, how many times the cosine these are; as in the paper, they
+    are multiplied once more.
+    """
     source = next(iter(run.sources()), None)
     counts = run.levels("count")
     figure, axis = plt.subplots(figsize=(width, 2.6))
     for shift, scorer in zip(side_by_side(len(run.scorers), 0.2), run.scorers, strict=True):
         place = Place(scorer, corpus, "score", scorer, "count", source)
-        points = {count + shift: run.value(replace(place, level=count)) for count in counts}
-        line(axis, points, scorer, of[scorer])
+        factor = CLIPSCORE if scorer in cosines else 1.0
+        points = {count + shift: _times(factor, run.value(replace(place, level=count))) for count in counts}
+        line(axis, points, f"{scorer} ({_unit(scorer, cosines, factor)})", of[scorer])
     axis.set_xticks(counts, [f"{count:g}" for count in counts])
-    axis.set(xlabel="nouns in the caption", ylabel="score (%)")
+    axis.set(xlabel="nouns in the caption", ylabel="matching score")
     legend(figure, style, *axis.get_legend_handles_labels())
     return figure
 
@@ -203,6 +220,18 @@ def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
     if subject == REFERENCE:
         return Place(REFERENCE, corpus, "score", scorer)
     return Place(subject, corpus, "score", scorer, "replacement", level=share)
+
+
+def _unit(scorer: str, cosines: Mapping[str, float], factor: float) -> str:
+    """Return the unit of the scores of a scorer times a factor: per cent of a probability, or multiples of a cosine."""
+    return f"{factor * cosines[scorer]:g} cos" if scorer in cosines else "%"
+
+
+def _times(factor: float, number: Measured | None) -> Measured | None:
+    """Return a number with its interval times a factor."""
+    if number is None:
+        return None
+    return replace(number, value=factor * number.value, ci_low=factor * number.ci_low, ci_high=factor * number.ci_high)
 
 
 def _share(value: float) -> str:

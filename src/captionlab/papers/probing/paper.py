@@ -7,6 +7,8 @@ from captionlab.reporting.paper import Block, Needs, Paper, listed
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
 REFERENCE = "CE"
+# The paper's scorers in its order, which is also the order of the captions (b) to (f) in Table 1.
+MODELS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 TABLES = (
     "table1_choices", "table2_scores", "table3_examples", "table4_statistics", "table5_patterns", "table6_constructed",
     "table7_templates", "figure1_patterns", "figure2_replacements", "figure3_visual_words", "figure4_unigrams",
@@ -109,7 +111,8 @@ class Probing(Paper):
         measured, roles = {table: self.measured(table) for table in ("values", "differences")}, self._roles()
         first = [names[0] for names in roles.values()]  # examples and patterns are those of one training
         language = {table: self._language(table, first) for table in ("patterns", "unigrams", "tags")}
-        return Needs({**measured, **language}, {"roles": list(roles)}, ("matplotlib",), 2000, 10)
+        params = {"roles": list(roles), "cosines": self._cosines()}
+        return Needs({**measured, **language}, params, ("matplotlib",), 2000, 10)
 
     # ------------------------------------------------------------------------------------------------ parts
     def _roles(self) -> dict[str, list[str]]:
@@ -149,6 +152,12 @@ class Probing(Paper):
         labels = {name: label for label, name in self.block["scorers"].items()}
         factors = self.lab.scoring.factors()
         return {name: {"label": labels[name], "factor": factors[name]} for name in sorted(labels)}
+
+    def _cosines(self) -> dict[str, float]:
+        """Return, for the label of each scorer that is an encoder, how many times the cosine its printed scores are."""
+        scorers, factors = self.lab.scoring.scorers, self.lab.scoring.factors()
+        encoders = {label: name for label, name in self.block["scorers"].items() if "encoder" in scorers[name]}
+        return {label: scorers[name]["scale"] * factors[name] for label, name in sorted(encoders.items())}
 
     def _rewards(self) -> dict[str, list[str]]:
         """For each role the labels of the scorers that rewarded it."""

@@ -53,14 +53,18 @@ def caption_rows(
     return values, differences
 
 
+def _by_epoch(label: str) -> tuple[bool, bool, int, str]:
+    """Return a key that sorts rows of Table 1: the captioner before finetuning, then by epoch, then other labels."""
+    return label != PRETRAINED, not label.isdigit(), int(label) if label.isdigit() else 0, label
+
+
 def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
     """Table 1: metrics of scene captions over the epochs of finetuning."""
     sheet = scenes_sheet(run, provenance)
     measured = run.found("measure", CAPTIONS)
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
     numbers = [Number({"measure": metric}, printed, printed=printed, decimals=1) for printed, metric in shown.items()]
-    rank = {label: number for number, label in enumerate(run.published.rows("1"))}
-    subjects = sorted(run.found("subject", CAPTIONS), key=lambda label: (rank.get(label, -1), label))
+    subjects = sorted(run.found("subject", CAPTIONS), key=_by_epoch)
     lines = [Line([label], {"subject": label, "experiment": CAPTIONS}, label) for label in subjects]
     sheet.notes += [f"{printed} is not in this run." for printed in METRICS if printed not in shown]
     sheet.notes.append(
@@ -95,32 +99,32 @@ Examples = Sequence[Example]
 
 
 def drawn_examples(
-    captions: Mapping[str, Sequence[Row]], objects: Texts, scenes: Texts, splits: Mapping[str, str], seed: int
+    captions: Mapping[str, Sequence[Row]],
+    shown: Mapping[str, Mapping[str, str]],
+    objects: Texts,
+    scenes: Texts,
+    splits: Mapping[str, str],
+    seed: int,
 ) -> tuple[Examples, Examples]:
-    """The image of Figure 2, and those of Table 8, with a random object caption and a random scene caption of each.
+    """Return the image of Figure 2, and the images of Table 8, each with a random object caption and scene caption.
 
-    `captions` are rows of ABLATED by role, of which those of whole images count; `objects` and `scenes` have what
-    people wrote of each image; `splits` has the split of every image of the corpus. Images are drawn at random: that of
-    Figure 2 among the captioned ones, those of Table 8 among all. Fewer where there are not so many that people
-    described in both ways.
+    Figure 2 has the first image of `shown` that people described in both ways: images whose attention is drawn, each
+    with its captions by role. The images of Table 8 are drawn at random among all that people described in both ways;
+    `captions` are rows of ABLATED by role, of which rows of whole images stand beside them. `objects` and `scenes` have
+    what people wrote of each image; `splits` has the split of every image of the corpus.
     """
-    before, after = (
-        {row["image_id"]: row["caption"] for row in captions[role] if not row["objects"]}
-        for role in (PRETRAINED, FINETUNED)
-    )
+    whole = {role: {row["image_id"]: row["caption"] for row in captions[role] if not row["objects"]} for role in ROLES}
     generator = np.random.default_rng(seed)
 
-    def example(image: str) -> Example:
+    def example(image: str, generated: Mapping[str, str | None]) -> Example:
         of_objects, of_scene = (of[image][int(generator.integers(len(of[image])))] for of in (objects, scenes))
-        return Example(image, splits[image], of_objects, of_scene, before.get(image), after.get(image))
+        return Example(image, splits[image], of_objects, of_scene, generated[PRETRAINED], generated[FINETUNED])
 
-    def drawn(images: set[str], number: int) -> list[Example]:
-        ordered = sorted(images)
-        return [example(ordered[place]) for place in generator.permutation(len(ordered))[:number]]
-
-    described = splits.keys() & objects.keys() & scenes.keys()
-    of_figure = drawn(described & before.keys() & after.keys(), 1)
-    return of_figure, drawn(described, SHOWN)
+    described = sorted(splits.keys() & objects.keys() & scenes.keys())
+    first = [image for image in shown if image in described][:1]
+    of_figure = [example(image, shown[image]) for image in first]
+    drawn = [described[place] for place in generator.permutation(len(described))[:SHOWN]]
+    return of_figure, [example(image, {role: whole[role].get(image) for role in ROLES}) for image in drawn]
 
 
 def data_table(
@@ -135,9 +139,9 @@ def data_table(
         records += [dict(zip(DATA_COLUMNS, (place, one.image, one.split, *line), strict=False)) for line in lines]
         blocks.append(Block(rows, f"{place}: image {one.image}, split {one.split}", pictures.get(one.image, b"")))
     sheet.notes.append(
-        "Images are drawn at random among those that people described in both ways, each with a random caption of "
-        f"either kind: for Table 8 among all of {run.corpus}, for Figure 2 among those that are captioned for the "
-        "ablation. Generated: before finetuning beside object captions, after it beside scene captions; "
+        f"Images of Table 8 are drawn at random among those of {run.corpus} that people described in both ways; the "
+        "image of Figure 2 is the first of these whose attention is drawn, as in Figures 3 and 11. Each has a random "
+        "caption of either kind. Generated: before finetuning beside object captions, after it beside scene captions; "
         f"{MISSING}: not captioned in this run."
     )
     if not of_table:

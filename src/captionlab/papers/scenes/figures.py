@@ -17,7 +17,7 @@ from scipy.stats import gaussian_kde
 
 from captionlab.ablation.comparison import Pair, changed, pairs
 from captionlab.attention.density import REACH
-from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES
+from captionlab.attention.schemas import BLOCKS, DENSITIES
 from captionlab.papers.scenes.attention import ATTENTION, SPECIAL, drawing_tokens
 from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import Pages, read_run
@@ -46,21 +46,21 @@ NAMED = 26
 def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
     """Every figure of the paper."""
     scenes, pages, job = read_run(inputs, params), Pages(inputs, params), params["job"]
-    matrices, blocks = read_by(ROLES, inputs["matrices"], MATRICES), read_by(ROLES, inputs["blocks"], BLOCKS)
+    matrices, blocks = pages.matrices, read_by(ROLES, inputs["blocks"], BLOCKS)
     densities, relations = read_rows(inputs["densities"], DENSITIES), scenes.found("source", ATTENTION)
     before_and_after = {role: pairs(rows) for role, rows in pages.captions.items()}
     images, shares = pages.probed.scenes, scenes.found("level", PROBING)
     of = looks(style, ROLES)
     made: dict[str, Draw] = {
         "figure2_captions": partial(draw_captions, pages.examples[0], pages.pictures, style),
-        "figure3_attention": partial(draw_matrices, matrices, [job["layer"]], style),
+        "figure3_attention": partial(draw_matrices, matrices, pages.attended, [job["layer"]], style),
         "figure4_attention_density": partial(draw_density, densities, blocks, relations, of, style),
         "figure5_examples": partial(draw_changes, pages.changes, pages.pictures, pages.objects, style),
         "figure6_confidence": partial(draw_confidence, before_and_after, job["split"], of),
         "figure8_classes": partial(draw_classes, images, style),
         "figure9_probes": partial(draw_probes, scenes, images, max(shares, default=None), of, style),
         "figure10_special_tokens": partial(draw_special_tokens, scenes, style),
-        "figure11_layers": partial(draw_matrices, matrices, _layers(matrices), style),
+        "figure11_layers": partial(draw_matrices, matrices, pages.attended, _layers(matrices), style),
         "figure12_splits": partial(draw_splits, before_and_after, job["split"], style),
         "figure13_probes": partial(draw_probes, scenes, images, min(shares, default=None), of, style),
     }
@@ -77,7 +77,8 @@ def draw_captions(examples: Examples, pictures: Mapping[str, bytes], style: Styl
             "scene, by people": one.scene, "after finetuning": one.after or "",
         }  # fmt: skip
         rows.append((one.image, [[*words(f"{who}:", BOLD), *words(text)] for who, text in said.items()]))
-    return _beside(rows or [("", [words("no captioned image is described by people")])], pictures, style, width)
+    nothing = [("", [words("no image whose attention is drawn is described by people")])]
+    return _beside(rows or nothing, pictures, style, width)
 
 
 def draw_changes(
@@ -304,12 +305,13 @@ def _layers(matrices: Mapping[str, Sequence[Row]]) -> list[int]:
     return sorted({row["layer"] for rows in matrices.values() for row in rows})
 
 
-def draw_matrices(matrices: Mapping[str, Sequence[Row]], layers: Sequence[int], style: Style, width: float) -> Figure:
-    """Figures 3 and 11: attention matrices of the first example before and after, in layers; rows of MATRICES by role.
+def draw_matrices(
+    matrices: Mapping[str, Sequence[Row]], image: str | None, layers: Sequence[int], style: Style, width: float
+) -> Figure:
+    """Draw Figures 3 and 11: attention matrices of an image before and after, in layers; rows of MATRICES by role.
 
     Rows are queries, columns are keys.
     """
-    image = next((row["image_id"] for rows in matrices.values() for row in rows), None)
     shown = {
         (role, row["layer"]): (row["positions"], np.array(row["attention"]).reshape(len(row["positions"]), -1))
         for role, rows in matrices.items()

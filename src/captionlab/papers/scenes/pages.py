@@ -7,6 +7,7 @@ from functools import cached_property
 import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
+from captionlab.attention.schemas import MATRICES
 from captionlab.groups import read_chosen
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
@@ -51,10 +52,27 @@ class Pages:
         return read_splits(self.inputs["images"][0], self.inputs["training_images"][0])
 
     @cached_property
+    def matrices(self) -> Mapping[str, Rows]:
+        """Rows of MATRICES by role."""
+        return read_by(ROLES, self.inputs["matrices"], MATRICES)
+
+    @cached_property
     def examples(self) -> tuple[Examples, Examples]:
-        """Those of Figure 2, and those of Table 8."""
+        """The examples of Figure 2, and the examples of Table 8."""
         of_objects, of_scenes = (_read_described(self.inputs[f"{what}_captions"][0]) for what in ("object", "scene"))
-        return drawn_examples(self.captions, of_objects, of_scenes, self.splits, self.seed)
+        shown: dict[str, dict[str, str]] = defaultdict(dict)
+        for role, rows in self.matrices.items():
+            for row in rows:
+                shown[row["image_id"]][role] = row["caption"]
+        return drawn_examples(self.captions, shown, of_objects, of_scenes, self.splits, self.seed)
+
+    @cached_property
+    def attended(self) -> str | None:
+        """The image of Figures 3 and 11: the image of Figure 2 or, if there is none, the first with a matrix."""
+        of_figure, _ = self.examples
+        images = [one.image for one in of_figure]
+        images += [row["image_id"] for rows in self.matrices.values() for row in rows]
+        return next(iter(images), None)
 
     @cached_property
     def changes(self) -> list[Change]:

@@ -63,9 +63,8 @@ class Scenes(Paper):
         return Needs(self._shown(inputs), self._params(), ("numpy", "scipy"))
 
     def plotted(self) -> Needs:
-        """The same, with densities and matrices of attention."""
-        of_roles = {table: self._of_roles("attention", table) for table in ("matrices", "blocks")}
-        inputs = {"densities": paths.attention("densities"), **of_roles}
+        """Return what figures read: values and differences, what is shown of both captioners, and attention."""
+        inputs = {"densities": paths.attention("densities"), "blocks": self._of_roles("attention", "blocks")}
         return Needs(self._shown(inputs), self._params(), ("matplotlib", "numpy"), runtime=10)
 
     def compared(self) -> dict[str, str]:
@@ -87,6 +86,7 @@ class Scenes(Paper):
             **{table: self.measured(table) for table in ("values", "differences")},
             **others,
             "captions": self._of_roles("ablation", "captions"),
+            "matrices": self._of_roles("attention", "matrices"),
             "encodings": self.lab.scene_analysis.of(PRETRAINED, "probes", "encodings"),
             "images": self.lab.scene_analysis.table("images"),
             "training_images": [paths.corpus("images", self._training())],

@@ -1,7 +1,8 @@
-"""Self-critical training (Rennie et al. 2017): samples that earn more than the captioner's own best guess.
+"""Self-critical training (Rennie et al. 2017): captions that earn more than the captioner's own best guess.
 
 After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/modules/loss_wrapper.py, losses.py), with which Ma et
-al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020).
+al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020). With a beam
+search in place of samples it is REINFORCE with the greedy baseline of Dessì et al. (2023, appendix B.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,8 @@ class SelfCritical(Objective):
     parent: on average over samples that is the divergence of the captioner from the parent, per token."""
     parent: LogProbs | None = None
     """log-probabilities under the parent (captionlab.training.parent)"""
+    search: Decoding | None = None
+    """beam search that makes the one caption of an image that learns, in place of samples"""
     log_prob: str | None = None
     """With one (see caption_log_probs) the loss is REINFORCE's, a mean over captions whose log-probabilities come from
     a second pass; without, one over tokens."""
@@ -66,7 +69,9 @@ class SelfCritical(Objective):
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
         if self.kl and self.parent is None:
             raise ValueError("objective.kl needs a parent to stay close to")
-        self.sampling = Decoding("sample", self.greedy.max_tokens, self.greedy.stop, temperature=self.temperature)
+        self.sampling = self.search or Decoding(
+            "sample", self.greedy.max_tokens, self.greedy.stop, temperature=self.temperature
+        )
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """The loss of a batch with its gradient, and what to log."""
@@ -109,8 +114,11 @@ class SelfCritical(Objective):
         return [*self.reward(batch, captions)[0].tolist()]
 
     def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
-        """A sample of each row, and its log-probability (rows,) as the loss weighs it, with a gradient."""
-        if model.differentiable_steps and not self.log_prob:
+        """Return a caption of each row, and its log-probability (rows,) as the loss weighs it, with a gradient.
+
+        The steps of a beam search have no gradient, so its captions are scored in a second pass.
+        """
+        if model.differentiable_steps and not self.log_prob and not self.search:
             sampled = decode_with_gradient(model, visual, self.sampling, self.tokenizer)
             return sampled, sampled.log_prob
         sampled = decode(model, visual, self.sampling, self.tokenizer)
@@ -132,6 +140,8 @@ class SelfCritical(Objective):
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
     """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
+    if "search" in config:
+        settings |= {"search": Decoding.from_config(config["search"]), "samples": 1}
     if settings.pop("freeze_embeddings"):
         freeze_token_embeddings(data.captioner, data.tokenizer.size)
     parent = frozen_parent(data.captioner) if config["kl"] else None

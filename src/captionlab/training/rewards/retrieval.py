@@ -19,9 +19,14 @@ from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Rewarded
 
 
-def scores(text: torch.Tensor, image: torch.Tensor, scale: float) -> torch.Tensor:
-    """Scaled cosine of each text with each image: (B, D) and (N, D) to (B, N)."""
-    return scale * normalize(text, dim=-1) @ normalize(image, dim=-1).T
+def scores(text: torch.Tensor, image: torch.Tensor, scale: float, normalised: bool = True) -> torch.Tensor:
+    """Return the scaled score of each text with each image: (..., B, D) and (..., N, D) to (..., B, N).
+
+    A score is the cosine of the two embeddings or, if these are not to be normalised, their dot product.
+    """
+    if normalised:
+        text, image = normalize(text, dim=-1), normalize(image, dim=-1)
+    return scale * text @ image.mT
 
 
 def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -52,9 +57,11 @@ class Discriminative:
     candidates: int
     """those that are no neighbours come from the batch, which is cut into groups of so many"""
     scale: float
-    """times the cosines the softmax is over; 1 gives the plain dot product of the paper"""
+    """factor on the scores of captions with images"""
     neighbours: torch.Tensor | None = None
     """hard negatives (images, k), rows of the training images"""
+    normalised: bool = True
+    """whether a score is the cosine of the two embeddings; else it is their dot product"""
 
     @property
     def group(self) -> int:
@@ -71,26 +78,34 @@ class Discriminative:
             )
         text = self.embed_texts(captions).float()
         images = self.image_embeddings[batch.images].float()
-        with_all = scores(text, images, self.scale)
+        with_all = scores(text, images, self.scale, self.normalised)
         group, target = batch.rows // self.group, batch.rows % self.group
         compared = with_all.view(len(text), -1, self.group)[torch.arange(len(text)), group]
         if self.neighbours is not None:
             hard = self.image_embeddings[self.neighbours[batch.images[batch.rows]]].float()
-            of_hard = torch.einsum("bd,bkd->bk", normalize(text, dim=1), normalize(hard, dim=2))
-            compared = torch.cat([compared, self.scale * of_hard], dim=1)
+            of_hard = scores(text[:, None], hard, self.scale, self.normalised)[:, 0]
+            compared = torch.cat([compared, of_hard], dim=1)
         reward, accuracy = rewards(self.kind, compared, target)
         return reward, {"accuracy": accuracy}
 
 
 def build_retrieval(config: Mapping[str, Any], data: TrainingData) -> Discriminative:
-    """The reward of a config block of any of the three kinds."""
+    """Return the reward of a config block of any of the three kinds."""
     asked = data.reward_models[f"encoders/{config['retriever']}"]
     retriever = load_encoder(asked["directory"], data.device)
-    scale = retriever.logit_scale if config["scale"] == "logit-scale" else 1.0
+    scale = retriever.logit_scale if config["score"] == "scaled-cosine" else 1.0
     images = data.visual
     if list(asked["features"]) != list(data.features):
         images = load_embeddings(asked["features"], data.ids).values.to(data.device)
     neighbours = None
     if hard := config.get("hard_negatives"):
         neighbours = read_neighbours(asked["neighbours"][0], data.ids, hard).to(data.device)
-    return Discriminative(config["kind"], retriever.embed_texts, images, config["candidates"], scale, neighbours)
+    return Discriminative(
+        config["kind"],
+        retriever.embed_texts,
+        images,
+        config["candidates"],
+        scale,
+        neighbours,
+        normalised=config["score"] != "dot-product",
+    )
