@@ -539,6 +539,11 @@ def test_statistics_of_few_scenes_or_images_can_tell_little():
     for measure in ("z", "p_value"):
         row = the(table.records, measure=measure, subject="finetuned")
         assert (row["verdict"], row["published"]) == ("not judged", {"z": "0.13", "p_value": "0.89"}[measure])
+    assert any("z = 0.13 (paper 0.13), p = 0.89 (paper 0.89)." in note for note in table.footnotes)
+    # Where the paper's numbers are context only, they have the sign for that, as everywhere.
+    table = ablation_table(scenes_run(), coverage, [test, {**test, "captioner": "pretrained"}], made)
+    assert any("z = 0.13 (paper 0.13 ○), p = 0.89 (paper 0.89 ○)." in note for note in table.footnotes)
+    assert the(table.records, measure="z", subject="finetuned")["verdict"] == "not comparable"
 
 
 def test_examples_of_the_data_are_of_one_image(folder, reported):
