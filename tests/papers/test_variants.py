@@ -84,7 +84,7 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
     write_table(paths["nlg"][0], NLG, pa.concat_tables(conform(tables(name)[NLG.name], NLG, "") for name in RANKS))
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
     ablated = {f"variant_{name}": files for name, files in {**paths, "spice": []}.items()}
-    nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}
+    nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens", "tags")}
     run_paper(
         "summarise", "discritune", {**nothing, **ablated}, output,
         config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, trainings={}, seed=1,
