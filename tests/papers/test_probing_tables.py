@@ -231,7 +231,7 @@ def test_the_claim_on_visual_words_is_about_templates_with_more_and_fewer(summar
     chosen = [claim for claim in claims if claim.claim == "more-visual-words-preferred"]
     (record,) = judged(chosen, read_table(summary[1], ROLE_DIFFERENCES).to_pylist(), "probing").records
     assert (record["scope"], record["verdict"], record["comparisons"]) == ("by CLIP", "does not hold", 1)
-    assert "published, 4 against the next fewer nouns -5.00" in record["evidence"]
+    assert "CLIP score, published, 4 against the next fewer nouns -3.00" in record["evidence"]
 
 
 def test_choices(tables):

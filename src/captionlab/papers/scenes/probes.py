@@ -33,8 +33,8 @@ PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
 CONTROL = ", shuffled labels"
 INTACT = "intact inputs"
-# A part of the probed scenes: those of the fewest images are rare, two of the paper's eight, which it names (§7), and as
-# many of the most images are frequent.
+# A part of the probed scenes. The scenes of the fewest images are rare: two of the paper's eight, which it names (§7).
+# As many scenes, of the most images, are frequent.
 PART = 1 / 4
 OF_RARE, OF_OTHERS, OF_FREQUENT = "F1 of rare scenes", "F1 of other scenes", "F1 of frequent scenes"
 # How far rare scenes are predicted better than all others, below 0 where worse: the gap that finetuning closes.
