@@ -53,7 +53,7 @@ function repeatsOf(texts, images) {
   return counts;
 }
 
-/** The measure that a table calls so: P@1 and its like are of the rank. Null for one that only all captions have. */
+/** The measure that a table calls so: P@1 and its like are of the rank. Null for one that the page has of no single caption. */
 function measureCalled(view, metric, by, among) {
   const same = (one) => one.by === (by || null) && (!among || one.among === among);
   return view.measures.find((one) => one.metric === metric && same(one))

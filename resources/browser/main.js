@@ -28,7 +28,7 @@ async function look(given) {
   view.missing = { without: new Set(view.images.without), broken: new Set(view.images.broken) };
   const asked = given.measure && !measureCalled(view, given.measure, given.by, given.among) ? given.measure : "";
   state = completed(given, view);
-  said = asked ? `${asked} is of all captions together, and single captions do not have it; here they are by ${state.measure || "image"}. ` : "";
+  said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
   fillControls(corpus);
   draw(null);
   performance.mark("captions shown");

@@ -161,7 +161,7 @@ def test_a_link_of_a_table_shows_the_captions_behind_its_number(page, run):
     mean = 100 * sum(cider_of("foreign", n) for n in WORLD) / 12
     assert f"mean CIDEr: A {mean:.1f}" in page.text()
     look(page, run, hash_of("foreign", "main", "vocabulary"))
-    assert "vocabulary is of all captions together" in page.text()
+    assert "no vocabulary of single captions" in page.text()
     assert len(images(page)) == 12
     page.run("location.hash = 'corpus=texts'")
     page.wait("view.corpus === 'texts' && current.rows.length === 3")

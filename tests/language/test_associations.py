@@ -7,8 +7,14 @@ import pytest
 
 from captionlab.language.statistics import associate
 
-ONE = [(["a", "red", "dog"], ["DET", "ADJ", "NOUN"]), (["red"], ["NOUN"])]
-TWO = [(["a", "big", "dog", "."], ["DET", "ADJ", "NOUN", "PUNCT"])]
+
+def analysed(lemmas, tags):
+    """A caption whose words are their own lemmas."""
+    return lemmas, lemmas, tags
+
+
+ONE = [analysed(["a", "red", "dog"], ["DET", "ADJ", "NOUN"]), analysed(["red"], ["NOUN"])]
+TWO = [analysed(["a", "big", "dog", "."], ["DET", "ADJ", "NOUN", "PUNCT"])]
 
 
 def test_by_hand():
@@ -27,9 +33,9 @@ def test_observed_against_expected(types: int):
     generator = random.Random(types)
     captions = {
         f"type{t}": [
-            (
+            analysed(
                 [generator.choice("abcdefg") for _ in range(8)],
-                [generator.choice(["ADJ", "NOUN", "VERB"]) for _ in range(8)],
+                generator.choices(["ADJ", "NOUN", "VERB"], [6, 3, 1], k=8),
             )
             for _ in range(20 + 10 * t)
         ]
@@ -37,16 +43,21 @@ def test_observed_against_expected(types: int):
     }
     total = sum(8 * len(of_type) for of_type in captions.values())
     found = associate(captions)
-    assert found
+    pairs = {name: [(w, t) for _, *c in of_type for w, t in zip(*c, strict=True)] for name, of_type in captions.items()}
+    every = [pair for of_type in pairs.values() for pair in of_type]
+    assert {(one.lemma, one.tag) for one in found} == {
+        (word, tag)
+        for word, tag in every
+        if tag in ("ADJ", "NOUN") and 2 * every.count((word, tag)) >= sum(other == word for other, _ in every)
+    }
     for one in found:
-        pairs = {name: [(w, t) for c in of_type for w, t in zip(*c, strict=True)] for name, of_type in captions.items()}
         observed = pairs[one.caption_type].count((one.lemma, one.tag))
         everywhere = sum(of_type.count((one.lemma, one.tag)) for of_type in pairs.values())
         expected = everywhere * len(pairs[one.caption_type]) / total
         assert one.count == observed
         assert one.association == pytest.approx(observed * math.log(observed / expected))
     for name in captions:
-        values = [one.association for one in found if (one.caption_type, one.tag) == (name, "NOUN")]
+        values = [one.association for one in found if (one.caption_type, one.tag) == (name, "ADJ")]
         assert values == sorted(values, reverse=True)
 
 
@@ -54,8 +65,8 @@ def test_formula_of_the_authors_for_two_types():
     # Their code: c_k * (ln c_k + ln N - ln(c_1 + c_2) - ln N_k).
     one, two, size_one, size_two = 7, 2, 100, 300
     captions = {
-        "one": [(["red"] * one + ["x"] * (size_one - one), ["ADJ"] * one + ["VERB"] * (size_one - one))],
-        "two": [(["red"] * two + ["x"] * (size_two - two), ["ADJ"] * two + ["VERB"] * (size_two - two))],
+        "one": [analysed(["red"] * one + ["x"] * (size_one - one), ["ADJ"] * one + ["VERB"] * (size_one - one))],
+        "two": [analysed(["red"] * two + ["x"] * (size_two - two), ["ADJ"] * two + ["VERB"] * (size_two - two))],
     }
     expected = [
         count * (math.log(count) + math.log(size_one + size_two) - math.log(one + two) - math.log(size))
@@ -65,4 +76,21 @@ def test_formula_of_the_authors_for_two_types():
 
 
 def test_no_adjective_or_noun():
-    assert associate({"one": [([], []), (["."], ["PUNCT"])], "two": []}) == []
+    assert associate({"one": [([], [], []), analysed(["."], ["PUNCT"])], "two": []}) == []
+
+
+def test_a_word_that_a_tagger_takes_for_an_adjective_now_and_then_is_a_noun():
+    """Umbrellas are an adjective in one caption of three, and Whitby a noun, a name and an adjective."""
+    captions = {
+        "people": [
+            (["a", "Whitby", "street"], ["a", "Whitby", "street"], ["DET", "ADJ", "NOUN"]),
+            (["whitby", "umbrellas"], ["whitby", "umbrella"], ["NOUN", "NOUN"]),
+            (["Umbrellas", "in", "whitby"], ["umbrella", "in", "whitby"], ["NOUN", "ADP", "PROPN"]),
+        ],
+        "tuned": [(["green", "umbrellas"], ["green", "umbrellas"], ["ADJ", "ADJ"])],
+    }
+    found = {(a.caption_type, a.tag, a.lemma): a.count for a in associate(captions)}
+    assert found == {
+        ("people", "NOUN", "street"): 1, ("people", "NOUN", "umbrella"): 2, ("people", "NOUN", "whitby"): 1,
+        ("tuned", "ADJ", "green"): 1,
+    }  # fmt: skip

@@ -241,7 +241,7 @@ def test_the_script_writes_rows_by_the_labels_of_the_paper(tmp_path):
     trained = {"plain": ["coco"], "tuned": ["coco", "coco"], "other": ["elsewhere"], "human": []}
     lineage = {name: {"parent": PARENTS.get(name), "corpora": corpora} for name, corpora in trained.items()}
     corpora = {"Concadia-Descriptions": "descriptions", "Concadia-Captions": "captions", "COCO": "coco"}
-    files: dict[str, list[str]] = {"captions": [], "nlg": [], "spice": [], "measures": [], "tokens": []}
+    files: dict[str, list[str]] = {"captions": [], "nlg": [], "spice": [], "measures": [], "tokens": [], "tags": []}
 
     def put(what, stage, kind, name, columns, notes=None):
         place = f"captions/{name}/main" if what == "captions" else f"{stage}/{name}/main/{what}"

@@ -3,6 +3,8 @@
 import pytest
 from paper_jobs import printer, published
 
+from captionlab.papers.discritune.evidence import printed_colours
+
 PARENTS = {
     "DiscriTune-COCO": "ClipCap-COCO", "DiscriTune-ConCap": "ClipCap-ConCap", "DiscriTune-BLIP": "BLIP",
     "DiscriTune-CaMEL": "CaMEL",
@@ -81,6 +83,36 @@ def test_people_against_a_fixed_share(subject, against, expected):
     assert found is None if expected is None else found == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("nearness of BLEU@4", 0.05 * 32.60 - 0.29),
+        ("nearness of METEOR", 0.05 * 27.50 - 1.45),  # below 0: it falls by 5.3 %
+        ("nearness of CIDEr", 0.05 * 108.55 - 3.15),
+        ("nearness of SPICE", 0.05 * 20.33 - 0.30),
+    ],
+)
+def test_what_finetuning_costs_in_domain(measure, expected):
+    row = {"experiment": "in-domain", "subject": "DiscriTune-COCO", "against": "ClipCap-COCO", "measure": measure}
+    assert printed("discritune", **row) == pytest.approx(expected)
+
+
+def test_look_alikes_against_the_best_result_before():
+    row = {"experiment": "look-alikes", "against": "the best result before", "corpus": "ImageCoDe", "scorer": "clip"}
+    assert printed("discritune", subject="DiscriTune-COCO", measure="P@1", **row) == pytest.approx(34.0 - 29.9)
+    assert printed("discritune", subject="nobody", measure="P@1", **row) is None
+
+
+@pytest.mark.parametrize(
+    ("against", "expected"), [("ClipCap-ConCap", 7 - 1), ("Human captions", 7 - 0), ("BLIP", None)]
+)
+def test_colours_of_table_7_counted_by_hand(against, expected):
+    """Red, green, blue, black, pink, yellow and purple of DiscriTune; white of ClipCap; people's list has none."""
+    row = {"subject": "DiscriTune-ConCap", "against": against, "corpus": "ConCap"}
+    assert printed_colours(published("discritune"), row) == expected
+    assert printed_colours(published("discritune"), {**row, "corpus": "COCO"}) is None
+
+
 def test_nearness_of_retrieval():
     """97.4 and 97.8 are 0.4 apart, 5 % of 97.8 are 4.89; without a baseline 34.3 is far off."""
     row = {"experiment": "baselines", "against": "running mean", "corpus": "Flickr", "measure": "nearness of P@1"}
@@ -102,6 +134,7 @@ def test_nearness_of_retrieval():
         ("ROSITA", "half of the images", "published prefix", None, 6.7),
         ("ROSITA", "half of the images", "published second prefix", None, -21.1),
         ("CE", "half of the images", "first pattern", None, None),  # no patterns are printed for it
+        ("CLIP", "CE", "published pattern", None, None),
         ("LXMERT", "UNITER", "verbs of the top words", None, None),  # four verbs, and no number for others
         ("UNITER", "half of the neighbouring noun phrases", "connected noun phrases", None, None),
     ],
@@ -140,6 +173,9 @@ def test_what_the_probing_paper_shows_in_figures_only(experiment, against, measu
         ("probes without diagnostic objects", "finetuned", 0.5, "nearness of micro-F1", "intact inputs", 0.0395),
         ("probes without diagnostic objects", "pretrained", 0.3, "nearness of micro-F1", "intact inputs", 0.037),
         ("probes", "finetuned", 0.5, "F1 of rare scenes", "pretrained", None),
+        ("probes", "pretrained", 0.5, "macro-F1", "halfway from chance to finetuned", 0.67 - (0.96 + 0.12) / 2),
+        ("probes", "pretrained", 0.3, "macro-F1", "halfway from chance to finetuned", None),
+        ("probes", "pretrained", 0.5, "F1 of rare scenes", "one half", None),
         ("probes", "finetuned", 0.5, "macro-F1", "what the paper has not", None),
     ],
 )

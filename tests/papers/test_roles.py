@@ -13,10 +13,10 @@ from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES
-from captionlab.papers.probing.constructed import FEWEST, PrintedScorer, constructed_rows
+from captionlab.papers.probing.constructed import FEWEST, NEXT, PrintedScorer, constructed_rows
 from captionlab.papers.probing.summary import (
-    BY_AND,
     CONNECTED,
+    CONNECTED_BY,
     HALF_OF_NEIGHBOURS,
     between_rows,
     captioner_results,
@@ -309,12 +309,24 @@ def test_what_connects_neighbouring_noun_phrases():
         r.metric: r for r in connection_results(Job("one", "main", "greedy", {"toy": "test"}), tagged(captions), 5)
     }
     assert found[CONNECTED].value == pytest.approx(100 * 4 / 7)
-    assert found[BY_AND].value == pytest.approx(100 * 2 / 7)
+    by_word = {word: found[measure].value for word, measure in CONNECTED_BY.items()}
+    assert by_word == pytest.approx({"and": 100 * 2 / 7, "but": 100 / 7, "at": 0.0, "near": 0.0, "of": 0.0})
     # A resample of the images has its own neighbours; one without any has no connected ones.
     times = resampled_sums(np.eye(len(SPOKEN)), 5)
     sums = times @ np.array(of_captions)
     expected = [100 * of[1] / of[0] if of[0] else 0.0 for of in sums]
     assert found[CONNECTED].resampled == pytest.approx(np.array(expected))
+
+
+def test_words_that_connect_neighbouring_noun_phrases():
+    """What stands before the first noun phrase connects nothing, and each word counts once between two phrases."""
+    text = "at/ADP a/DET cat/NOUN at/ADP at/ADP a/DET park/NOUN near/ADP a/DET row/NOUN of/ADP cars/NOUN"
+    captions = tagged([[tuple(pair.split("/")) for pair in text.split()]])
+    results = connection_results(Job("one", "main", "greedy", {"toy": "test"}), captions, 5)
+    assert {one.metric: one.value for one in results} == pytest.approx(
+        {CONNECTED: 100.0} | {CONNECTED_BY[word]: 100 / 3 for word in ("at", "near", "of")}
+        | {CONNECTED_BY[word]: 0.0 for word in ("and", "but")}
+    )  # fmt: skip
 
 
 def test_without_neighbouring_noun_phrases_nothing_is_connected():
@@ -343,19 +355,28 @@ def test_shares_of_patterns():
         return {"corpus": "toy", "source": source, "model": model, "role": role, "rank": rank, "start": start, "whole": whole, "n": 50}  # fmt: skip  # noqa: E501
 
     patterns = {
-        "ce-1": [row("published", "UNITER", "prefix", 1, 0.3, 0.1)],  # nothing in common, so nothing mined
+        "ce-1": [row("published", "UNITER", "prefix", 1, 0.2, 0.1)],  # nothing in common, so nothing mined
         "u-1": [
             row("mined", None, "sentence", 1, 1.0, 0.8), row("mined", None, "sentence", 2, 0.9, 0.9),
             row("mined", None, "prefix", 1, 0.9, 0.9), row("published", "UNITER", "prefix", 1, 0.3, 0.1),
             row("published", "CLIP", "sentence", 1, 0.7, 0.7), row("published", "UNITER", "prefix", 2, 0.2, 0.1),
         ],
     }  # fmt: skip
-    values, differences = pattern_rows({"UNITER": ["u-1"], "CE": ["ce-1"]}, patterns)
+    values, differences = pattern_rows({"UNITER": ["u-1"], "CE": ["ce-1"]}, patterns, "CE")
     assert [(row["subject"], row["measure"], row["value"]) for row in values] == [
         ("UNITER", "first pattern", 80.0), ("UNITER", "published prefix", 30.0),
         ("UNITER", "published second prefix", 20.0), ("CE", "first pattern", 0.0),
     ]  # fmt: skip
-    assert [row["difference"] for row in differences] == [30.0, -20.0, -30.0, -50.0]
+    of_half = [row["difference"] for row in differences if row["against"] == "half of the images"]
+    assert of_half == [30.0, -20.0, -30.0, -50.0]
+    # The control: 20 of 100 captions begin with the prefix before, and none follow a pattern of their own.
+    before = {row["measure"]: row for row in differences if row["against"] == "CE"}
+    assert {measure: row["difference"] for measure, row in before.items()} == pytest.approx(
+        {"first pattern": 80.0, "published prefix": 10.0}
+    )
+    own, other = (binomtest(hits, 50).proportion_ci(method="exact") for hits in (15, 10))
+    reach = 100 * ((0.3 - own.low) ** 2 + (other.high - 0.2) ** 2) ** 0.5
+    assert before["published prefix"]["ci_low"] == pytest.approx(10.0 - reach)
     for row, hits in zip(values, (40, 15, 10, 0), strict=True):
         exact = binomtest(hits, 50).proportion_ci(method="exact")
         assert [row["ci_low"], row["ci_high"]] == pytest.approx([100 * exact.low, 100 * exact.high])
@@ -370,6 +391,8 @@ WAYS = [
     ("count", "CLIP", "published", 3.0),
     ("count", "CLIP", "published", 5.0),
 ]
+# Three, four and seven nouns in a template.
+STEPS = (3.0, 4.0, 7.0)
 
 
 def constructed():
@@ -434,6 +457,23 @@ def test_constructed_captions_against_a_loop():
     assert found["difference"] == pytest.approx(fmean(by_key[image, 3, "toy-clip"] - before[image] for image in IMAGES))
     assert found["ci_low"] < found["difference"] < found["ci_high"]
     assert ("count", "CLIP", 3.0, "score", "CLIP", FEWEST) not in apart
+
+
+def test_more_nouns_are_held_against_the_next_fewer_step_by_step():
+    """Scores rise from 10 to 40 and fall to 30; every fourth image has not seven nouns."""
+    made, scores = [], []
+    for number, image in enumerate(IMAGES):
+        steps = STEPS[:2] if number % 4 == 0 else STEPS
+        for index, (level, score) in enumerate(zip(steps, (0.1, 0.4, 0.3), strict=False)):
+            key = {"corpus": "toy", "image_id": image, "caption_index": index}
+            made.append({**key, "experiment": "count", "subject": "UNITER", "source": "published", "level": level})
+            scores += [{**key, "scorer": name, "score": score} for name in SCORERS]
+    _, differences = constructed_rows([(made, scores, alignment("ce-1"))], SCORERS, "CE", 1)
+    of_uniter = [row for row in differences if row["scorer"] == "UNITER" and row["measure"] == "score"]
+    steps = {row["level"]: (row["difference"], row["n"], row["own"]) for row in of_uniter if row["against"] == NEXT}
+    assert steps == {4.0: (pytest.approx(30.0), 40, True), 7.0: (pytest.approx(-10.0), 30, True)}
+    fewest = {row["level"]: row["difference"] for row in of_uniter if row["against"] == FEWEST}
+    assert fewest == pytest.approx({4.0: 30.0, 7.0: 20.0})
 
 
 def test_little_effect_is_within_a_twentieth_of_the_score():

@@ -39,7 +39,14 @@ from captionlab.papers.scenes.objects import (
 )
 from captionlab.papers.scenes.pages import read_probed, read_splits
 from captionlab.papers.scenes.paper import FIGURES
-from captionlab.papers.scenes.probes import ProbedImages, object_probe_rows, probe_rows, probes_table, rare_scenes
+from captionlab.papers.scenes.probes import (
+    ProbedImages,
+    frequent_scenes,
+    object_probe_rows,
+    probe_rows,
+    probes_table,
+    rare_scenes,
+)
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
 from captionlab.provenance import device_name
 from captionlab.reporting.boards import MARKED
@@ -197,7 +204,18 @@ def test_rare_scenes_are_those_of_the_fewest_images():
     values, differences = probe_rows("corpus", scores)
     told = the(values, measure="F1 of rare scenes", subject="pretrained")
     assert (told["value"], told["n"], told["seeds"]) == (pytest.approx(0.05), 4 + 3, 2)
-    assert the(differences, measure="F1 of rare scenes")["difference"] == pytest.approx((0.8 + 0.6) / 2)
+    risen = the(differences, measure="F1 of rare scenes", against="pretrained")
+    assert risen["difference"] == pytest.approx((0.8 + 0.6) / 2)
+    # Held against one half, which a probe that fails is below, with the interval of the value.
+    failed = the(differences, measure="F1 of rare scenes", subject="pretrained", against="one half")
+    assert failed["difference"] == pytest.approx(0.05 - 0.5)
+    assert [failed["ci_low"], failed["ci_high"]] == pytest.approx([told["ci_low"] - 0.5, told["ci_high"] - 0.5])
+    # Sea and road have the most images, 10 and 9, and 0.9 is below a ceiling of 0.95.
+    assert frequent_scenes(scores) == ["road", "sea"]
+    often = the(values, measure="F1 of frequent scenes", subject="finetuned")
+    assert (often["value"], often["n"]) == (pytest.approx(0.9), 10 + 9)
+    below = the(differences, measure="F1 of frequent scenes", subject="finetuned", against="the ceiling")
+    assert (below["difference"], below["n"]) == (pytest.approx(-0.05), 10 + 9)
     # The six others have 0.9 in either split, before and after: the gap is 0.9 and 0.8, and after it 0.1 and 0.2.
     gap = the(values, measure="F1 of rare scenes above that of others", subject="pretrained")
     assert (gap["value"], gap["n"]) == (pytest.approx(-0.85), 4 + 3)
@@ -205,6 +223,29 @@ def test_rare_scenes_are_those_of_the_fewest_images():
     closed = the(differences, measure="F1 of rare scenes above that of others", subject="finetuned")
     assert (closed["difference"], closed["n"]) == (pytest.approx((0.8 + 0.6) / 2), 4 + 3)
     assert closed["ci_high"] == pytest.approx(min(2.0, 0.7 + 12.7062 * 0.1 * 3**0.5))
+
+
+def test_what_is_known_before_is_held_against_the_middle_of_chance_and_finetuned():
+    """Splits by hand: 0.7 and 0.6 of 0.1 and 0.2 by chance and 0.9 and 0.8 after finetuning."""
+    f1 = {
+        ("pretrained", "random-forest"): (0.7, 0.6), ("finetuned", "random-forest"): (0.9, 0.8),
+        ("pretrained", "random"): (0.1, 0.2), ("finetuned", "random"): (0.3, 0.3),
+    }  # fmt: skip
+    scores = [
+        {
+            "captioner": role, "objects": 0, "probe": probe, "classes": "scenes", "test_share": 0.5, "seed": seed,
+            "average": "macro", "scene": "", "f1": value, "support": 80,
+        }
+        for (role, probe), of_splits in f1.items()
+        for seed, value in enumerate(of_splits)
+    ]  # fmt: skip
+    _, differences = probe_rows("corpus", scores)
+    found = the(differences, against="halfway from chance to finetuned")
+    assert (found["subject"], found["source"], found["measure"]) == ("pretrained", "random-forest", "macro-F1")
+    apart = [0.7 - (0.1 + 0.9) / 2, 0.6 - (0.2 + 0.8) / 2]
+    assert (found["difference"], found["seeds"], found["n"]) == (pytest.approx(fmean(apart)), 2, 80)
+    # Student's t with one degree of freedom, over splits of which half are test images.
+    assert found["ci_low"] == pytest.approx(0.15 - 12.7062 * 0.1 / 2**0.5 * (1 / 2 + 1) ** 0.5)
 
 
 def test_the_gap_of_rare_scenes_is_no_more_than_their_rise():
@@ -219,7 +260,7 @@ def test_the_gap_of_rare_scenes_is_no_more_than_their_rise():
         for seed in (1, 2)
     ]  # fmt: skip
     _, differences = probe_rows("corpus", scores)
-    assert the(differences, measure="F1 of rare scenes")["difference"] == pytest.approx(0.2)
+    assert the(differences, measure="F1 of rare scenes", against="pretrained")["difference"] == pytest.approx(0.2)
     stays = the(differences, measure="F1 of rare scenes above that of others")
     assert stays["difference"] == pytest.approx(0.0)
     assert stays["ci_low"] < 0 < stays["ci_high"]
@@ -539,6 +580,11 @@ def test_statistics_of_few_scenes_or_images_can_tell_little():
     for measure in ("z", "p_value"):
         row = the(table.records, measure=measure, subject="finetuned")
         assert (row["verdict"], row["published"]) == ("not judged", {"z": "0.13", "p_value": "0.89"}[measure])
+    assert any("z = 0.13 (paper 0.13), p = 0.89 (paper 0.89)." in note for note in table.footnotes)
+    # Where the paper's numbers are context only, they have the sign for that, as everywhere.
+    table = ablation_table(scenes_run(), coverage, [test, {**test, "captioner": "pretrained"}], made)
+    assert any("z = 0.13 (paper 0.13 ○), p = 0.89 (paper 0.89 ○)." in note for note in table.footnotes)
+    assert the(table.records, measure="z", subject="finetuned")["verdict"] == "not comparable"
 
 
 def test_examples_of_the_data_are_of_one_image(folder, reported):

@@ -71,7 +71,10 @@ def test_accuracy_stands_beside_the_papers(tmp_path):
     rows = answers()
     made = table("people", rows)
     [block] = made.blocks
-    by_type = {row[0].text: row for row in block.rows}
+    # Rows and differences have the paper's labels.
+    assert [row[0].text for row in block.rows] == list(LABELS)
+    assert [column.heading for column in made.columns[4:7]] == [f"minus {label}" for label in LABELS]
+    by_type = {LABELS[row[0].text]: row for row in block.rows}
     for name, published in (("people", "42.8"), ("plain", "36.2"), ("tuned", "47.6")):
         own = [row["correct"] for row in rows if row["caption_type"] == name and row["role"] == "question"]
         assert by_type[name][1].text == f"{100 * np.mean(own):.1f}"
@@ -126,7 +129,7 @@ def test_other_images_are_not_comparable():
 def test_few_participants_and_missing_types_are_noted():
     made = table("people", [row for row in answers(3) if row["caption_type"] != "plain"])
     assert any("Only 3 people count" in note for note in made.footnotes)
-    assert next(row for row in made.blocks[0].rows if row[0].text == "plain")[1].note.startswith("Nobody")
+    assert next(row for row in made.blocks[0].rows if row[0].text == "ClipCap-ConCap")[1].note.startswith("Nobody")
 
 
 TUNED = {"tuned": "plain"}

@@ -8,6 +8,8 @@ from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
+from captionlab.papers.discritune.adjectives import MEASURE
+from captionlab.papers.discritune.evidence import printed_colours
 from captionlab.papers.discritune.summary import Scores, evaluated_results, variant_rows
 from captionlab.papers.discritune.tables import variant_tables
 from captionlab.reporting.claims import read_claims
@@ -84,7 +86,7 @@ def test_the_script_writes_these_rows_and_what_made_captions_and_ranks(rows, tmp
     write_table(paths["nlg"][0], NLG, pa.concat_tables(conform(tables(name)[NLG.name], NLG, "") for name in RANKS))
     output = {name: tmp_path / f"{name}.parquet" for name in ("values", "differences")}
     ablated = {f"variant_{name}": files for name, files in {**paths, "spice": []}.items()}
-    nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens")}
+    nothing = {name: [] for name in ("captions", "nlg", "spice", "measures", "tokens", "tags")}
     run_paper(
         "summarise", "discritune", {**nothing, **ablated}, output,
         config={"comparable": True, "captioners": {}, "corpora": {}}, lineage={}, trainings={}, seed=1,
@@ -174,8 +176,9 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
         for table, label, corpus, metric in numbers.values
         if table in references and label != references[table]
     ]
-    people = ("ClipCap-ConCap", "Human captions")
-    compared += [("6", "DiscriTune-ConCap", other, "ConCap", "accuracy") for other in people]
+    types = ("ClipCap-ConCap", "Human captions", "DiscriTune-ConCap")
+    compared += [("6", types[2], other, "ConCap", "accuracy") for other in types[:2]]
+    compared += [("6", types[0], other, "ConCap", "accuracy") for other in types[1:]]
     differences = []
     for table, label, against, corpus, metric in compared:
         values = [numbers.find(table, name, corpus, metric).value for name in (label, against)]
@@ -199,15 +202,32 @@ def test_the_paper_bears_out_its_claims_on_ablations_and_people():
             apart = numbers.find("6", name, "ConCap", "accuracy").value - share
             ends = {"difference": apart, "ci_low": apart - 0.004, "ci_high": apart + 0.004}
             differences.append({**measured[-1], "subject": name, "against": bound, **ends})
+    for name in ("DiscriTune-COCO", "DiscriTune-ConCap"):
+        apart = numbers.find("11", name, "ImageCoDe", "P@1").value - 29.9
+        place = {"experiment": "look-alikes", "corpus": "ImageCoDe", "measure": "P@1", "scorer": "clip"}
+        ends = {"difference": apart, "ci_low": apart - 0.004, "ci_high": apart + 0.004}
+        differences.append({**measured[-1], **place, "subject": name, "against": "the best result before", **ends})
+    for printed, metric in names.items():
+        values = [numbers.find("2", f"{name}-COCO", "COCO", printed).value for name in ("DiscriTune", "ClipCap")]
+        near = 0.05 * values[1] - abs(values[0] - values[1])
+        place = {"experiment": "in-domain", "corpus": "COCO", "measure": f"nearness of {metric}", "scorer": None}
+        ends = {"difference": near, "ci_low": near - 0.004, "ci_high": near + 0.004}
+        sides = {"subject": "DiscriTune-COCO", "against": "ClipCap-COCO"}
+        differences.append({**measured[-1], **place, **sides, **ends})
     for one in differences:
         assert printer("discritune", numbers)(one) == pytest.approx(one["difference"])
+    for other in types[:2]:
+        place = {"experiment": "adjectives", "subject": types[2], "against": other, "corpus": "ConCap", "scorer": None}
+        apart = printed_colours(numbers, place)
+        ends = {"difference": apart, "ci_low": apart - 0.5, "ci_high": apart + 0.5, "measure": MEASURE}
+        differences.append({**measured[-1], **place, **ends})
     records = judged(CLAIMS, differences).records
     verdicts = {(record["claim"], record["verdict"]) for record in records}
     untested = {"descriptions-gain-more-than-captions", "finetuned-on-coco-transfers-best", "fluency-is-kept"}
     untested |= {"captions-do-not-repeat-themselves"}
     assert {claim for claim, verdict in verdicts if verdict == "not tested in this run"} == untested
     assert {verdict for claim, verdict in verdicts if claim not in untested} == {"holds"}
-    assert len(verdicts) == 12 + len(untested)
+    assert len(verdicts) == 16 + len(untested)
 
 
 def test_the_paper_bears_out_its_claims_on_gains_and_transfer():

@@ -31,6 +31,9 @@ def marked(rows) -> list[int]:
         ("perplexity", (9.0, 8.0, None), [1]),
         ("CHAIRi", (9.0, 8.0, 7.0), [2]),
         ("CIDEr", (1.0, 3.04, 3.01), [1, 2]),  # printed alike
+        ("BLEU@4", (0.0, 0.0, 0.04), []),  # all are printed alike, so that none is better
+        ("BLEU@4", (0.0, 0.0, 0.06), [2]),
+        ("CHAIRi", (0.0, 0.0, 0.06), [0, 1]),
         ("CIDEr", (1.0, None), []),  # no rival
         ("length", (1.0, 3.0), []),  # neither is better
         ("a metric of nobody", (1.0, 3.0), []),

@@ -212,6 +212,10 @@ def test_published_values_beside_ours(beside):
     assert adjectives[0][4] == "gr{e}en"
     heading = lines(beside["discritune_table7_adjectives", "md"])[0]
     assert [text.split("<br>")[1] for text in heading[1:]] == ["lemma", "LMI", "paper", "lemma", "LMI"]
+    # Captioners and corpora are called as the paper calls them; what it does not have keeps its name.
+    assert [text.split("<br>")[0] for text in heading[1:5:3]] == ["DiscriTune-ConCap", r"&lt;b&gt;&amp;\|\_c"]
+    assert lines(beside["discritune_table7_adjectives", "md"])[2][0] == "**ConCap (here toy)**"
+    assert lines(beside["discritune_table14_nouns", "md"])[2][0] == "**ConCap (here toy)**"
     # Without a lemma of this run the paper's stand alone.
     nouns = lines(beside["discritune_table14_nouns", "md"])[3:]
     assert nouns[0][1:3] == ["–", "–"]

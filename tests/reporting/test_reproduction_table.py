@@ -65,6 +65,9 @@ def test_counts_by_hand():
     assert said["b"] == "It gains: holds 1, does not hold 1."
     assert said["c"] == "<b>They | lose: tested with people."
     assert "3 published numbers are held against this run's, those of two" in table.description
+    # Four claims with seven verdicts, which are what the table of claims counts.
+    assert table.description.startswith("4 claims of 2 papers, by their verdicts in this run: holds 1, ")
+    assert "Each claim counts once here; the table claims counts 7 verdicts" in table.description
 
 
 def test_a_run_of_other_data_is_held_against_nothing():

@@ -14,9 +14,9 @@ from captionlab.tables import TableWriter, read_table
 def main(snakemake):
     captions = {}
     for caption_type, path in zip(snakemake.params.types, snakemake.input.tags, strict=True):
-        for row in read_table(path, TAGGED, ["corpus", "lemmas", "tags"]).to_pylist():
+        for row in read_table(path, TAGGED, ["corpus", "words", "lemmas", "tags"]).to_pylist():
             of_corpus = captions.setdefault(row["corpus"], {name: [] for name in snakemake.params.types})
-            of_corpus[caption_type].append((row["lemmas"], row["tags"]))
+            of_corpus[caption_type].append((row["words"], row["lemmas"], row["tags"]))
     with TableWriter(snakemake.output[0], ASSOCIATIONS) as writer:
         for corpus, of_corpus in captions.items():
             ranks = defaultdict(lambda: count(1))

@@ -67,7 +67,7 @@ ASSOCIATIONS = TableSchema(
     tag=Column(_STRING, "part of speech"),
     lemma=Column(_STRING, "lemma"),
     rank=Column(_INT, "rank by association among those of its type and part of speech, from 1"),
-    count=Column(_LONG, "occurrences with this part of speech in this type"),
+    count=Column(_LONG, "occurrences in this type, of words that mostly have this part of speech"),
     association=Column(_DOUBLE, "local mutual information, nats"),
 )
 CONSTRUCTED = TableSchema(

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import fmean
@@ -13,8 +13,13 @@ from captionlab.texts.counting import ngrams
 from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
+# A caption as the tagger analysed it: its words as written, their lemmas and their tags.
+Analysed = tuple[Sequence[str], Sequence[str], Sequence[str]]
+
 DISTINCT = (1, 2, 3)
-ASSOCIATED = ("ADJ", "NOUN")  # parts of speech whose lemmas are associated with types of captions
+# Parts of speech whose lemmas are associated with types of captions, each with the tags that a word of it may have: a
+# tagger takes lower-cased nouns for names.
+ASSOCIATED = {"ADJ": frozenset({"ADJ"}), "NOUN": NOUNS}
 
 
 @dataclass(frozen=True)
@@ -99,29 +104,46 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
     return len(counts) / counts.total() if counts else None
 
 
-def associate(captions: Mapping[str, Iterable[tuple[Sequence[str], Sequence[str]]]]) -> list[Association]:
-    """Local mutual information (Evert 2005) of each adjective and noun, by its lemma, with each type of captions.
+def associate(captions: Mapping[str, Sequence[Analysed]]) -> list[Association]:
+    """Return the local mutual information (Evert 2005) of each adjective and noun, by its lemma, with each type.
 
-    captions: for each type its captions, each as lemmas and tags (punctuation included, as the authors count it).
-    The association is c * ln(c * N / (C * n)), where c counts the lemma with this part of speech in this type, C in all
-    types, n all tokens of the type and N all tokens: the formula of Dessì et al. for two types (repository
-    emecomm_context), for any number. A lemma that a type does not contain has association 0 with it and is left out.
+    captions: for each type its captions. The association is c * ln(c * N / (C * n)), where c counts the lemma with this
+    part of speech in this type, C in all types, n all tokens of the type and N all tokens (punctuation included, as the
+    authors count it): the formula of Dessì et al. for two types (repository emecomm_context), for any number. Counted
+    are words that are `of_speech`. A lemma that a type does not contain has association 0 with it and is left out.
     Sorted by type in the order given, tag, and descending association; equal ones by lemma.
     """
+    kinds = of_speech(caption for of_type in captions.values() for caption in of_type)
     pairs = {
-        caption_type: [pair for lemmas, tags in of_type for pair in zip(tags, lemmas, strict=True)]
+        caption_type: [pair for caption in of_type for pair in associated_pairs(caption, kinds)]
         for caption_type, of_type in captions.items()
     }
     everywhere = Counter(pair for of_type in pairs.values() for pair in of_type)
-    total, found = everywhere.total(), []
+    tokens = {caption_type: sum(len(words) for words, *_ in of_type) for caption_type, of_type in captions.items()}
+    total, found = sum(tokens.values()), []
     for caption_type, of_type in pairs.items():
-        counts = Counter(pair for pair in of_type if pair[0] in ASSOCIATED)
         associations = [
-            Association(caption_type, *pair, n, n * math.log(n * total / (everywhere[pair] * len(of_type))))
-            for pair, n in counts.items()
+            Association(caption_type, *pair, n, n * math.log(n * total / (everywhere[pair] * tokens[caption_type])))
+            for pair, n in Counter(of_type).items()
         ]
         found += sorted(associations, key=lambda a: (a.tag, -a.association, a.lemma))
     return found
+
+
+def of_speech(captions: Iterable[Analysed]) -> dict[str, set[str]]:
+    """Return, for each part of speech of ASSOCIATED, the words that have one of its tags at least half of the time.
+
+    A tagger errs on some captions: it takes "umbrellas" for an adjective now and then, which is a noun by this.
+    """
+    pairs = [[(word.lower(), tag) for word, tag in zip(words, tags, strict=True)] for words, _, tags in captions]
+    return {tag: mostly_tagged(pairs, tags) for tag, tags in ASSOCIATED.items()}
+
+
+def associated_pairs(caption: Analysed, kinds: Mapping[str, AbstractSet[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the tag and the lemma of each adjective and noun of a caption; `kinds` are the words of `of_speech`."""
+    for word, lemma, tag in zip(*caption, strict=True):
+        if word.lower() in kinds.get(tag, ()):
+            yield tag, lemma
 
 
 def repeats_itself(words: Sequence[str]) -> bool:

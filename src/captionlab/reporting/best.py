@@ -21,17 +21,19 @@ BETTER = {
 def with_best(
     rows: Sequence[Sequence[Cell]], column: int, metric: str | None, aside: Collection[int] = ()
 ) -> list[list[Cell]]:
-    """The rows with the best cells of a column marked, of at least two; no row `aside`, by its place, is among them.
+    """Return the rows with the best cells of a column marked; no row `aside`, by its place, is among them.
 
-    Cells that are printed alike are equally good. Nothing is marked of a metric that is not in BETTER.
+    Cells that are printed alike are equally good. Nothing is marked where all are printed alike, as of captioners whose
+    BLEU-4 is 0.00, and of a metric that is not in BETTER.
     """
     better, marked = BETTER.get(metric or "", NEITHER), [list(row) for row in rows]
     found = {place: row[column].value for place, row in enumerate(rows) if place not in aside}
     values = {place: better * value for place, value in found.items() if value is not None}
-    if better and len(values) > 1:
-        best = rows[max(values, key=values.__getitem__)][column]
+    printed = {place: _printed(rows[place][column]) for place in values}
+    if better and len({*printed.values()}) > 1:
+        best = printed[max(values, key=values.__getitem__)]
         for place in values:
-            if _printed(rows[place][column]) == _printed(best):
+            if printed[place] == best:
                 marked[place][column] = replace(rows[place][column], best=True)
     return marked
 

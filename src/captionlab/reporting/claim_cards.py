@@ -56,7 +56,7 @@ def claim_cards(table: Table) -> str:
     """A self-contained page of the claims of `claims_table`; without its script all cards are there."""
     notes, escape = notes_of(table), html.escape
     counts = Counter(str(record["verdict"]) for record in table.records)
-    parts = [f'<p class="description">{escape(table.description)}</p>', '<ul class="counts">']
+    parts = [f'<p class="description">{escape(table.description)}</p>', "<p>Verdicts:</p>", '<ul class="counts">']
     parts += [
         f'<li data-verdict="{verdict}"><b>{SIGNS[verdict]} {counts[verdict]}</b> {verdict}</li>'
         for verdict in VERDICTS

@@ -206,7 +206,11 @@ def claims_table(
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
     columns = [Column(heading, numeric=False) for heading in headings]
     notes = [*(f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used), *NOTES]
-    description = "What the papers claim, in our words, and whether the comparisons of this run bear it out."
+    description = (
+        "What the papers claim, in our words, and whether the comparisons of this run bear it out. The "
+        f"{len(blocks)} claims have {len(records)} verdicts, as a claim may be judged for several captioners or "
+        "retrievers apart; the table reproduction counts claims."
+    )
     texts = ("claims", "Claims of the papers, as this run sees them", description)
     return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
 

@@ -74,6 +74,15 @@ class Reproduction:
         """All captioners: the paper's in its order, others by name, people last."""
         return sorted(in_order(self.captioners, published), key=lambda label: self.family(label) == "human")
 
+    def label(self, captioner: str) -> str:
+        """Return the first of the paper's labels of a captioner, or its own name where the paper has no such."""
+        return min(self.labels(captioner), default=captioner)
+
+    def corpus_label(self, corpus: str) -> str:
+        """Return how the block of a corpus is headed: by the paper's label with the corpus's name, or by that alone."""
+        label = min((label for label, name in self.corpora.items() if name == corpus), default=corpus)
+        return corpus if label == corpus else f"{label} (here {corpus})"
+
     def labels(self, captioner: str) -> list[str]:
         """The paper's labels of a captioner."""
         return [label for label, name in self.captioners.items() if name == captioner]

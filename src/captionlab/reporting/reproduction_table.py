@@ -106,7 +106,12 @@ def _description(found: Sequence[Outcome], total: Counter[str], papers: Mapping[
     """The counts in words, and what they are not."""
     verdicts = Counter(one.verdict for one in found)
     told = [f"{verdict} {verdicts[verdict]}" for verdict in OUTCOMES if verdicts[verdict]]
-    words = f"{len(found)} claims of {len(papers)} papers, by their verdicts in this run: {', '.join(told)}."
+    number = sum(sum(one.verdicts.values()) for one in found)
+    words = (
+        f"{len(found)} claims of {len(papers)} papers, by their verdicts in this run: {', '.join(told)}. Each claim "
+        f"counts once here; the table claims counts {number} verdicts, as a claim may be judged for several captioners "
+        "or retrievers apart."
+    )
     comparable = [paper for paper, known in papers.items() if known["comparable"]]
     if not comparable:
         return f"{words} None of this run's numbers is held against a published one: its data and models are others."

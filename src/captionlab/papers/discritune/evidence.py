@@ -1,24 +1,32 @@
 """What the paper's claims are judged by: its captioners, differences, variants, and the answers of people."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
 
+from captionlab.evaluation.rows import row as difference_row
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
-from captionlab.papers.discritune.layouts import TEXT_HEADINGS
+from captionlab.papers.discritune.adjectives import COLOURS
+from captionlab.papers.discritune.adjectives import MEASURE as COLOURS_ON_TOP
+from captionlab.papers.discritune.layouts import RETRIEVAL_METRIC, TEXT_HEADINGS
 from captionlab.papers.discritune.study import BOUNDS, study_differences
 from captionlab.papers.discritune.summary import GAIN_ON
 from captionlab.reporting.cells import places_behind
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, apart, pair, printed_difference
-from captionlab.reporting.published import read_published
+from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.reading import read_rows
 from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs import Place, Run
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.study.schemas import ACCURACY, PAIRWISE
 
 # Experiments whose numbers are of the captioners that tables 1 to 5 are about.
-BETWEEN_CAPTIONERS = ("gains", "transfer", "fluency")
+BETWEEN_CAPTIONERS = ("gains", "transfer", "in-domain", "fluency")
 # Tables of one test, of other captioners.
 TOGETHER = [("1", "4")]
+# The paper's sets of look-alikes, and the best P@1 on them before it, by human captions (appendix D.1).
+LOOKALIKE_CORPUS, BEFORE, BEST_BEFORE = "ImageCoDe", "the best result before", 29.9
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:
@@ -37,8 +45,11 @@ def evidence(inputs: Row, params: Row) -> Evidence:
     run = paper.run(read_rows(inputs["summary"], SUMMARY), read_rows(inputs["comparisons"], COMPARISONS))
     published = read_published(inputs["published"])
     retriever, parents = next(iter(paper.retrievers_of(run)), None), paper.parents()
+    differences += lookalike_rows(paper, run, retriever)
 
     def printed(row: Row) -> float | None:
+        if row["measure"] == COLOURS_ON_TOP:
+            return printed_colours(published, row)
         return printed_difference(published, row, lambda place: sides_of(place, retriever, parents), TOGETHER)
 
     return Evidence(differences, printed, (paper, run), block["comparable"])
@@ -50,6 +61,36 @@ def _of_captioners(row: Row, captioners: Mapping[str, str]) -> Row:
         return row
     names = {side: captioners.get(row[side], row[side]) for side in ("subject", "against")}
     return {**row, **names, "experiment": "generated"}
+
+
+def lookalike_rows(paper: Reproduction, run: Run, retriever: str | None) -> Iterator[dict[str, Any]]:
+    """Yield how far the paper's captioners are above BEST_BEFORE on its sets of look-alikes, by its retriever.
+
+    Other sets of look-alikes have another best result, so there is none unless the run is comparable with the paper.
+    """
+    if not paper.comparable or LOOKALIKE_CORPUS not in paper.corpora:
+        return
+    for label, name in sorted(paper.captioners.items()):
+        place = Place(name, paper.corpora[LOOKALIKE_CORPUS], RETRIEVAL_METRIC, retriever)
+        if found := run.value(place):
+            ends = [end - BEST_BEFORE for end in (found.value, found.ci_low, found.ci_high)]
+            made = difference_row(
+                LOOKALIKE_CORPUS, "look-alikes", label, RETRIEVAL_METRIC, (ends[0], ends[1], ends[2]), found.n,
+                seeds=found.seeds, scorer=retriever, against=BEFORE,
+            )  # fmt: skip
+            yield {**made, "places": places_behind({**made, **asdict(place)}, label)}
+
+
+def printed_colours(published: Published, row: Row) -> float | None:
+    """Return how many more colours are among the adjectives that the paper prints for a captioner than for another."""
+    lists = [
+        [word for (table, word, column, _), _ in published.values.items() if (table, column) == ("7", row[side])]
+        for side in ("subject", "against")
+    ]
+    if row["corpus"] != "ConCap" or not all(lists):
+        return None
+    first, second = (sum(word in COLOURS for word in words) for words in lists)
+    return float(first - second)
 
 
 def sides_of(row: Row, retriever: str | None, parents: Mapping[str, str]) -> Sides | None:
@@ -68,6 +109,8 @@ def sides_of(row: Row, retriever: str | None, parents: Mapping[str, str]) -> Sid
         texts = corpus, against.removeprefix(GAIN_ON)
         first, second = (apart((subject, text, metric), (parents[subject], text, metric)) for text in texts)
         return first, second
+    if against == BEFORE:
+        return {(subject, corpus, metric): 1.0}, BEST_BEFORE
     if against in BOUNDS:
         return {(subject, corpus, metric): 1.0}, BOUNDS[against]
     return pair((subject, corpus, metric), (against, corpus, metric))

@@ -59,6 +59,7 @@ class Discritune(Paper):
                 **scored,
                 "measures": self._spoken(partial(paths.language, "measures")),
                 "tokens": self._spoken(partial(paths.evaluation, "tokens")),
+                "tags": self.lab.language.measured("tags", self.lab.language.caption_types()),
                 "variant_captions": sorted(paths.captions(*place) for place in places),
                 **varied,
             },

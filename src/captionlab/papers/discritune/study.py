@@ -53,18 +53,18 @@ def study_table(
     agreement = {(row["caption_type"], row["measure"]): row for row in results["agreement"]}
     pairs = _both_ways(results["pairwise"])
     columns = [Column("captions", numeric=False), *map(Column, ("accuracy", PAPER, "answers"))]
-    columns += [Column(f"minus {other}", group="difference") for other in types]
+    columns += [Column(f"minus {paper.label(other)}", group="difference") for other in types]
     columns += [Column(heading, group="agreement") for heading in ("pairs, %", "kappa")]
     rows = []
     for name in types:
         if name not in accuracy:
             unanswered = Cell(MISSING, note="Nobody who counts was asked about these captions.")
-            rows.append([Cell(name), unanswered, *[Cell(MISSING)] * (len(types) + 4)])
+            rows.append([Cell(paper.label(name)), unanswered, *[Cell(MISSING)] * (len(types) + 4)])
             continue
         places = [_place(name, paper, other) if people else {} for other in types]
         differences = [_difference(pairs.get((name, other)), place) for other, place in zip(types, places, strict=True)]
         agreements = [_agreement(agreement.get((name, measure))) for measure in MEASURES]
-        rows.append([Cell(name), *found[name], answers[name], *differences, *agreements])
+        rows.append([Cell(paper.label(name)), *found[name], answers[name], *differences, *agreements])
     others = [{"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]]
     others += [{"quantity": f"agreement, {r['measure']}", **r, "n": r["screens"]} for r in results["agreement"]]
     empty = dict.fromkeys(RECORD_COLUMNS[:-3])  # what table_of does not fill
@@ -86,16 +86,10 @@ def study_table(
     )
 
 
-def _labels(captioners: Mapping[str, str]) -> dict[str, str]:
-    """The first of the paper's labels of each captioner."""
-    return {name: label for label, name in sorted(captioners.items(), reverse=True)}
-
-
 def _place(caption_type: str, paper: Reproduction, against: str | None = None) -> dict[str, Any]:
     """The place of what people answered to captions of a type, or of how far that is above another's."""
-    labels = _labels(paper.captioners)
-    place = Place(labels.get(caption_type, caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
-    return {**asdict(place), "against": against and labels.get(against, against)}
+    place = Place(paper.label(caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
+    return {**asdict(place), "against": against and paper.label(against)}
 
 
 def _accuracy(sheet: Sheet, row: Row, paper: Reproduction, people: bool) -> list[Cell]:
@@ -162,7 +156,7 @@ def study_differences(
     And how far each type is above each of BOUNDS. `accuracy` and `pairwise` are rows of these tables; `captioners` has
     the paper's label -> name in the config.
     """
-    labels = _labels(captioners)
+    labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}  # the first label of each
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
     found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
     for row, (bound, share) in product(accuracy, BOUNDS.items()):

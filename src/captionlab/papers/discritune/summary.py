@@ -1,9 +1,11 @@
 """Measure what finetuning changes that no corpus shows alone (Dessì et al. 2023): values, and mostly differences.
 
 `gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
-each captioner against each other on corpora that neither was trained on (section 4.2.2). `fluency`: whether captions
-have become less fluent, or repeat themselves (appendix B, which has no measure for it). And what the parts of the
-finetuning are worth: variants that differ in one of them, over seeds.
+each captioner against each other on corpora that neither was trained on (section 4.2.2). `in-domain`: how much
+finetuning costs on the corpora of the training (section 4.2.2). `adjectives`: how many of the adjectives that go with a
+type of captions are colours (section 5). `fluency`: whether captions have become less fluent, or repeat themselves
+(appendix B, which has no measure for it). And what the parts of the finetuning are worth: variants that differ in one
+of them, over seeds.
 """
 
 import math
@@ -29,13 +31,15 @@ from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Names,
 from captionlab.intervals import SIMILAR, bootstrap_interval, seeds_interval, within
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
+from captionlab.papers.discritune.adjectives import colour_rows
 from captionlab.reporting.evidence import NON_INFERIORITY
-from captionlab.reporting.reading import Rows
+from captionlab.reporting.printed import NEARNESS
+from captionlab.reporting.reading import Rows, read_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
 from captionlab.schemas import RETRIEVAL as RETRIEVAL_RANKS
-from captionlab.schemas import TOKENS
+from captionlab.schemas import TAGGED, TOKENS
 from captionlab.tables import read_table
 
 # Two texts of the same images, by the paper's labels: more is gained on the first.
@@ -98,6 +102,9 @@ def cast_of(paper: Reproduction, trainings: Names) -> Cast:
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     """Rows of values and of differences, and the tables that know the device of what they were measured on."""
     values, differences, results = Rows(), _compared(inputs, params), dict[str, dict[str, Results]]()
+    types = {paths.captioner_of(path)[0]: read_rows(path, TAGGED) for path in inputs["tags"]}
+    labels = {name: label for label, name in sorted(params["config"]["captioners"].items(), reverse=True)}
+    differences += colour_rows({labels.get(name, name): rows for name, rows in types.items()}, params["seed"])
     for one in _scores(inputs, params, "variant_"):
         results.setdefault(one.job.evaluation, {})[one.job.captioner] = evaluated_results(one, params["seed"])
     for name, variants in params["variants"].items():
@@ -126,6 +133,11 @@ def _compared(inputs: Row, params: Row) -> Rows:
         for label in cast.trainings
     }
     found += transfer_rows(results, cast, foreign)
+    own = {
+        label: [name for corpus, name in paper.corpora.items() if paper.in_domain(label, corpus)]
+        for label in cast.trainings
+    }
+    found += in_domain_rows(results, cast, own)
     for measures, tokens in zip(inputs["measures"], inputs["tokens"], strict=True):
         job, read = _job(measures, params), (read_table(measures, MEASURES), read_table(tokens, TOKENS))
         spoken[job.captioner].update(fluency_results(job, *read, seed))
@@ -238,6 +250,34 @@ def transfer_rows(
                 yield {**found, **_with_seeds_of(of_other, found), "experiment": "transfer"}
 
 
+def in_domain_rows(
+    results: Mapping[str, Results], cast: Cast, own: Mapping[str, Sequence[str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield each captioner against its parent on corpora of its training, and how near the two are.
+
+    results: by training. own: label -> corpora that the captioner or its parents were trained on.
+    """
+    for label, parent, pairs in cast.pairs(results):
+        roles = {one: cast.trainings[one] for one in (parent, label)}
+        kept = {
+            name: {place: result for place, result in results[name].items() if place[0] in own[label]}
+            for names in roles.values()
+            for name in names
+        }
+        for found in difference_rows(roles, kept, parent, cast.origins, {}):
+            before = [results[origin][found["corpus"], found["measure"], None].value for _, origin in pairs]
+            made = {**found, "experiment": "in-domain"}
+            yield from (made, _nearness(made, float(np.mean(before))))
+
+
+def _nearness(found: Row, of: float) -> dict[str, Any]:
+    """Return the row of how near a difference is to none: within SIMILAR of the value that it is a difference from."""
+    margin = SIMILAR * abs(of)
+    near, low, high = within(found["difference"], found["ci_low"], found["ci_high"], margin)
+    nearness = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
+    return {**found, **nearness, "measure": f"{NEARNESS}{found['measure']}"}
+
+
 def _with_seeds_of(values: np.ndarray, found: Row) -> dict[str, float]:
     """The ends of a difference from the mean of several trainings, whose seeds are another independent source."""
     if len(values) == 1:
@@ -318,10 +358,7 @@ def variant_rows(name: str, variants: Row, results: Mapping[str, Results]) -> tu
     differences = [*difference_rows(paired, every, reference, partners, variants["rewards"])]
     found = {(row["subject"], row["corpus"], row["measure"], row["scorer"]): row["value"] for row in values}
     for one in [made for made in differences if made["measure"] == RETRIEVAL]:
-        margin = SIMILAR * abs(found[reference, one["corpus"], RETRIEVAL, one["scorer"]])
-        near, low, high = within(one["difference"], one["ci_low"], one["ci_high"], margin)
-        nearness = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
-        differences.append({**one, **nearness, "measure": f"nearness of {RETRIEVAL}"})
+        differences.append(_nearness(one, found[reference, one["corpus"], RETRIEVAL, one["scorer"]]))
     values, differences = (
         [{**row, "experiment": name} for row in rows if row["corpus"] in variants["corpora"]]
         for rows in (values, differences)

@@ -309,9 +309,10 @@ def associations_table(
     printed = {one: paper.ranked(number, one, f"{word} rank") if theirs in corpora else {} for one in types}
     columns = [Column("rank", numeric=False)]
     for caption_type in types:
-        columns += [Column("lemma", group=caption_type, numeric=False), Column("LMI", group=caption_type)]
+        group = paper.label(caption_type)
+        columns += [Column("lemma", group=group, numeric=False), Column("LMI", group=group)]
         if printed[caption_type]:
-            columns.append(Column(PAPER, group=caption_type, numeric=False))
+            columns.append(Column(PAPER, group=group, numeric=False))
     blocks, records = [], []
     for corpus in corpora:
         lists: list[list[Cell]] = []
@@ -325,7 +326,7 @@ def associations_table(
             lists += [[Cell(row["lemma"]) for row in top], [Cell(f"{row['association']:.1f}") for row in top]]
             if printed[caption_type]:
                 lists.append([Cell(words.get(rank, MISSING)) for rank in range(1, max([0, *words]) + 1)])
-        blocks.append(Block(side_by_side(lists), corpus))
+        blocks.append(Block(side_by_side(lists), paper.corpus_label(corpus)))
     missing = f"{MISSING}: no more {word}s are more frequent in this type than elsewhere"
     beside = "; in a column of the paper: it prints none" if any(printed.values()) else ""
     return table_of(

@@ -1,5 +1,6 @@
 """What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ SHARES = ("preferred", "chosen")
 HALF = "half of the images"
 # What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
 FEWEST = "the fewest nouns"
+# And, step by step, those with the next fewer nouns of the experiment.
+NEXT = "the next fewer nouns"
 
 # Rows of constructed captions, of the scores of these, and of the scores of the captions that they were made of.
 Part = tuple[Iterable[Row], Iterable[Row], Iterable[Row]]
@@ -125,10 +128,10 @@ def _of_scorer(
     after: Mapping[Way, Column], before: Column, scorer: str, original: str
 ) -> Iterator[tuple[Name, Column]]:
     """Every column of a scorer: scores, and what they are held against."""
-    fewest: dict[tuple[str, str | None], float] = {}
+    counts = defaultdict[tuple[str, str | None], list[float]](list)
     for experiment, subject, source, level in after:
         if experiment == "count" and level is not None:
-            fewest[subject, source] = min(level, fewest.get((subject, source), level))
+            counts[subject, source].append(level)
     for way, scores in sorted(after.items(), key=str):
         experiment, subject, source, level = way
         there = np.isfinite(scores)
@@ -141,10 +144,11 @@ def _of_scorer(
             others = after.get((experiment, "others", source, level))
             if others is not None and np.isfinite(scores - others).any():
                 yield (way, "score", scorer, "others"), scores - others
-        if experiment == "count" and level != fewest[subject, source]:
-            difference = scores - after[experiment, subject, source, fewest[subject, source]]
+        fewer = [other for other in counts[subject, source] if experiment == "count" and level and other < level]
+        for against, other in ((FEWEST, min(fewer)), (NEXT, max(fewer))) if fewer else ():
+            difference = scores - after[experiment, subject, source, other]
             if np.isfinite(difference).any():
-                yield (way, "score", scorer, FEWEST), difference
+                yield (way, "score", scorer, against), difference
     published = {way[1]: way for way in after if way[0] == "template" and way[2] == "published"}
     if templates := [published[model] for model in in_order(published, MODELS)]:
         choices = np.stack([before, *(after[way] for way in templates)], axis=1)

@@ -10,7 +10,7 @@ from captionlab.evaluation.summary import LOWER
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.paper import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.papers.probing.summary import BY_AND, CONNECTED, EFFECTS
+from captionlab.papers.probing.summary import CONNECTED, CONNECTED_BY, EFFECTS, TOP_WORDS
 from captionlab.reporting.best import BETTER
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -25,7 +25,7 @@ WORDS = {
     "nouns of the top words": "nouns among the ten most frequent words",
     "verbs of the top words": "verbs among them",
     CONNECTED: "noun phrases that a preposition or verb connects, %",
-    BY_AND: 'noun phrases that "and" connects, %',
+    **{measure: f'noun phrases that "{word}" connects, %' for word, measure in CONNECTED_BY.items()},
 }
 # Our metrics by the headings of the paper's Table 2.
 METRICS = {
@@ -91,8 +91,8 @@ WORDS_TABLE = Declared(
     "How many of the ten most frequent words of each captioner are nouns and verbs, and how often a noun and the "
     "next one of its caption are connected.",
     [
-        Number({"measure": measure}, heading, printed=measure, decimals=1 if measure in (CONNECTED, BY_AND) else 2)
-        for measure, heading in WORDS.items()
+        *(Number({"measure": measure}, WORDS[measure], printed=measure, decimals=2) for measure in TOP_WORDS),
+        *(Number({"measure": measure}, WORDS[measure], decimals=1) for measure in (CONNECTED, *CONNECTED_BY.values())),
     ],
     "text",
     notes=[
@@ -100,6 +100,14 @@ WORDS_TABLE = Declared(
         "caption are connected by what stands between them."
     ],
 )
+
+
+def _following(measure: str, group: str) -> list[Number]:
+    """Return how many captions follow a pattern, and how many more than captions of the reference role do."""
+    share = Number({"measure": measure}, group, printed=PATTERN_RATIOS.get(measure))
+    return [share, Number({"measure": measure}, group, f"against {REFERENCE}", against=REFERENCE)]
+
+
 PATTERN_SHARES_TABLE = Declared(
     "probing_figure1_patterns",
     "Probing, figure 1: captions that follow one pattern",
@@ -107,13 +115,16 @@ PATTERN_SHARES_TABLE = Declared(
     "that start with the first prefix that the paper prints for the scorer, or else with the second (of ROSITA "
     "alone it prints two), and that follow its sentence pattern.",
     [
-        Number({"measure": "first pattern"}, "", "most frequent pattern", "found in its captions"),
-        *(
-            Number({"measure": measure}, f"the paper's {measure.removeprefix('published ')}", printed=printed)
-            for measure, printed in PATTERN_RATIOS.items()
-        ),
+        *_following("first pattern", "most frequent pattern"),
+        *_following("published prefix", "the paper's prefix"),
+        *_following("published second prefix", "the paper's second prefix"),
+        *_following("published pattern", "the paper's pattern"),
     ],
     "5",
+    notes=[
+        f"Against {REFERENCE}: less the share of the captions of {REFERENCE} that follow the paper's pattern for the "
+        f"same scorer, or the most frequent pattern of {REFERENCE}."
+    ],
 )
 
 

@@ -20,7 +20,7 @@ from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import ANY, PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.intervals import seeds_interval, share_interval
+from captionlab.intervals import independent_difference, seeds_interval, share_interval
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
@@ -35,8 +35,10 @@ from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
-# Of neighbours and of the most frequent words: section 4.3 and appendix A of Ma et al. 2022.
-CONNECTED, BY_AND = "connected noun phrases", "noun phrases connected by and"
+# Of neighbours and of the most frequent words: sections 4.3 and 5.2 and appendix A of Ma et al. 2022.
+CONNECTED = "connected noun phrases"
+# Measures of how many are connected by a word, which the paper says of some scorers, by the word.
+CONNECTED_BY = {word: f"noun phrases connected by {word}" for word in ("and", "but", "at", "near", "of")}
 # What a share that few neighbours have is held against.
 HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
 # How many of the most frequent words are of a kind.
@@ -54,7 +56,7 @@ EFFECTS = {
     "novelty": "captions that training does not have, %",
 }
 # Measures by which roles are compared with each other, and not only with the reference role.
-BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, BY_AND)
+BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, *CONNECTED_BY.values())
 # Source, kind and rank of the patterns whose shares are measured.
 PATTERN_MEASURES = {
     "first pattern": ("mined", "sentence", 1),
@@ -78,7 +80,7 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
         files = {name: inputs[f"metric_{name}"][number] for name in params["metrics"]}
         measured = captioner_results(job, scorers, seed, **tables)
         results[captioner] = {**measured, **metric_results(job, files, seed)}
-    of_patterns = pattern_rows(roles, read_by(params["captioners"], inputs["patterns"], PATTERNS))
+    of_patterns = pattern_rows(roles, read_by(params["captioners"], inputs["patterns"], PATTERNS), REFERENCE)
     parts = [
         (read_rows(made, CONSTRUCTED), read_rows(scores, ALIGNMENT), read_rows(original, ALIGNMENT))
         for made, scores, original in zip(*(inputs[name] for name in OF_CONSTRUCTED), strict=True)
@@ -129,20 +131,24 @@ def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place,
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """CONNECTED and BY_AND, in per cent of all neighbours, by corpus, of a table of TAGGED; nothing where none are."""
+    """Yield CONNECTED and CONNECTED_BY, in per cent of all neighbours, by corpus of a table of TAGGED.
+
+    A corpus without neighbours has none.
+    """
     counts, spoken = [], set()
     for caption in captions.to_pylist():
         pieces = pieces_of(tagged(caption["words"], caption["tags"]))
         phrases = [place for place, piece in enumerate(pieces) if piece.kind == "NOUN.P"]
         between = [pieces[phrase + 1 : other] for phrase, other in pairwise(phrases)]
         connected = sum(any(piece.kind == "REL" for piece in found) for found in between)
-        counts.append((len(between), connected, sum(any("and" in piece.words for piece in found) for found in between)))
+        by_word = [sum(any(word in piece.words for piece in found) for found in between) for word in CONNECTED_BY]
+        counts.append((len(between), connected, *by_word))
         if between:
             spoken.add(caption["corpus"])
-    counted = _counted(captions["corpus"], captions["image_id"], np.array(counts).reshape(-1, 3))
+    names = (CONNECTED, *CONNECTED_BY.values())
+    counted = _counted(captions["corpus"], captions["image_id"], np.array(counts).reshape(-1, 1 + len(names)))
     metrics = {
-        name: Metric("counts", partial(_share, part=part), ends=PER_CENT)
-        for part, name in ((1, CONNECTED), (2, BY_AND))
+        name: Metric("counts", partial(_share, part=part), ends=PER_CENT) for part, name in enumerate(names, start=1)
     }
     yield from (result for result in caption_results(job, counted, seed, metrics) if result.corpus in spoken)
 
@@ -212,32 +218,52 @@ def between_rows(
             yield row(*place, above, found["n"], seeds=found["seeds"], against=HALF_OF_NEIGHBOURS)
 
 
-def pattern_rows(roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]]) -> tuple[Rows, Rows]:
-    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
+def pattern_rows(
+    roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]], reference: str
+) -> tuple[Rows, Rows]:
+    """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
 
     patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
     captioner's own captions and that most of them follow; `published prefix` and `published pattern` are the first that
     the paper prints for the model whose name the role has, `published second prefix` is its second, of captions that
-    do not start with the first.
+    do not start with the first. Each share is held against one half, and against the share of the reference role's
+    captions that follow the same published pattern, or the pattern that was mined from them.
     """
     values, differences = [], []
     for role, captioners in roles.items():
         for corpus in dict.fromkeys(found["corpus"] for found in patterns[captioners[0]]):
             for measure, (source, part, rank) in PATTERN_MEASURES.items():
                 wanted = (corpus, source, None if source == "mined" else role, part, rank)
-                rows = [one for name in captioners if (one := _pattern(patterns[name], wanted))]
-                if len(rows) < len(captioners):
+                if (found := _pattern_share(captioners, patterns, wanted)) is None:
                     continue
-                column = "whole" if part == "sentence" else "start"
-                shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
-                # Other seeds see the same images, so they are no further units.
-                of_images = share_interval(float(shares.mean()), 0.0, n, n)
-                share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
-                low, high = max(low, 0.0), min(high, 100.0)
-                place, half = (corpus, "generated", role, measure), (share - 50.0, low - 50.0, high - 50.0)
-                values.append(row(*place, (share, low, high), n, seeds=len(rows)))
-                differences.append(row(*place, half, n, seeds=len(rows), against=HALF))
+                share, n = found
+                seeds, place = len(captioners), (corpus, "generated", role, measure)
+                values.append(row(*place, share, n, seeds=seeds))
+                half = (share[0] - 50.0, share[1] - 50.0, share[2] - 50.0)
+                differences.append(row(*place, half, n, seeds=seeds, against=HALF))
+                before = None if role == reference else _pattern_share(roles[reference], patterns, wanted)
+                if before is not None:
+                    apart = independent_difference(share, before[0])
+                    differences.append(row(*place, apart, min(n, before[1]), seeds=seeds, against=reference))
     return values, differences
+
+
+def _pattern_share(
+    captioners: Sequence[str], patterns: Mapping[str, Sequence[Row]], wanted: tuple[Any, ...]
+) -> tuple[tuple[float, float, float], int] | None:
+    """Return how many captions of a role follow a pattern, in per cent with the interval, and the number of captions.
+
+    None where one of its captioners has no such pattern.
+    """
+    rows = [found for name in captioners if (found := _pattern(patterns[name], wanted))]
+    if len(rows) < len(captioners):
+        return None
+    column = "whole" if wanted[3] == "sentence" else "start"
+    shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
+    # Other seeds see the same images, so they are no further units.
+    of_images = share_interval(float(shares.mean()), 0.0, n, n)
+    share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
+    return (share, max(low, 0.0), min(high, 100.0)), n
 
 
 def _pattern(rows: Sequence[Row], wanted: tuple[Any, ...]) -> Row | None:

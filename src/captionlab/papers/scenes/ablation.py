@@ -23,6 +23,7 @@ from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Measured, Row
 from captionlab.reporting.sheets import Sheet
+from captionlab.reporting.verdicts import Verdict
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 ABLATION = "ablation"
@@ -200,11 +201,13 @@ def _test_note(sheet: Sheet, test: Row, tests: int) -> str:
     if test["z"] is None:
         return f"{what}too few unchanged captions for a z-test."
     texts = []
+    # The paper prints neither with an interval, so that the two are not judged even where they can be compared.
+    verdict: Verdict | None = "not judged" if sheet.run.comparable else None
     for name in ("z", "p_value"):
         shown = role == FINETUNED and tests == len(ROLES)
         theirs = sheet.run.published.find("text", FINETUNED, "C", name) if shown else None
         place = {"experiment": ABLATION, "subject": role, "source": split, "measure": name, "against": against}
         number = without_interval(test[name], 0)
-        ours, paper = sheet.pair(place, number, theirs, interval=False, verdict="not judged")
+        ours, paper = sheet.pair(place, number, theirs, interval=False, verdict=verdict)
         texts.append(f"{name.split('_')[0]} = {ours.text}" + (f" (paper {paper.text})" if theirs else ""))
     return f"{what}{', '.join(texts)}."

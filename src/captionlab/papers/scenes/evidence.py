@@ -1,7 +1,7 @@
 """What the paper's claims are judged by: differences between the captioner before and after finetuning."""
 
 from captionlab.papers.scenes.captions import END, METRICS
-from captionlab.papers.scenes.probes import FOREST, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
+from captionlab.papers.scenes.probes import FOREST, HALFWAY, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.papers.scenes.run import CAPTIONS
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Row, Sides, mean, pair
@@ -49,6 +49,10 @@ def sides_of(row: Row) -> Sides | None:
     if against.startswith(TEST_SHARE):
         other = split_name(float(against.removeprefix(TEST_SHARE)))
         return pair((f"{states}{mark}", split, measure), (f"{states}{mark}", other, measure))
+    # The forest on the pretrained states against the middle of both others (Table 6).
+    if against == HALFWAY:
+        middle = {(f"RF {STATES[FINETUNED]}{mark}", split, measure): 0.5, ("RB", split, measure): 0.5}
+        return {(f"RF {states}{mark}", split, measure): 1.0}, middle
     rows = {
         PRETRAINED: (f"{states}{mark}", f"{STATES[PRETRAINED]}{mark}"),
         INTACT: (f"{states}{mark}", states),

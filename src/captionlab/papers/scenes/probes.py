@@ -1,8 +1,9 @@
 """What can be told from the states of a captioner: Tables 4, 6 and 7, Figures 9 and 13 as numbers, and objects (§7)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,19 @@ PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
 CONTROL = ", shuffled labels"
 INTACT = "intact inputs"
-# A part of the probed scenes, those of the fewest images: two of the paper's eight, which it names (§7).
-RARE = 1 / 4
-OF_RARE, OF_OTHERS = "F1 of rare scenes", "F1 of other scenes"
+# A part of the probed scenes. The scenes of the fewest images are rare: two of the paper's eight, which it names (§7).
+# As many scenes, of the most images, are frequent.
+PART = 1 / 4
+OF_RARE, OF_OTHERS, OF_FREQUENT = "F1 of rare scenes", "F1 of other scenes", "F1 of frequent scenes"
 # How far rare scenes are predicted better than all others, below 0 where worse: the gap that finetuning closes.
 RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
+# Values that the F1 of some scenes is held against: a probe "at ceiling" is as near to 1 as all that is called similar
+# is, and one that "fails" (§7) is wrong more often than right.
+CEILING, ONE_HALF = "the ceiling", "one half"
+BOUNDS = {OF_FREQUENT: {CEILING: 1.0 - SIMILAR}, OF_RARE: {ONE_HALF: 0.5}}
+# Half of what finetuning and chance are apart.
+HALFWAY = "halfway from chance to finetuned"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
 OVER_SPLITS = (
@@ -64,10 +72,10 @@ Texts = tuple[str, str, str]
 def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
     """F1 of probes, means over splits with their interval, and the differences that the claims are about.
 
-    `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`, that of the mean over
-    scenes of the fewest images OF_RARE, over the others OF_OTHERS; RARE_ABOVE_OTHERS is how far they are apart. Splits
-    of the same seed are the same images for both captioners, and differences are taken split by split. ValueError for a
-    single split.
+    `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. OF_RARE is the mean over
+    scenes of the fewest images, OF_OTHERS the mean over the others, and RARE_ABOVE_OTHERS how far they are apart;
+    OF_FREQUENT is the mean over scenes of the most images. Splits of the same seed are the same images for both
+    captioners, and differences are taken split by split. ValueError for a single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)
@@ -78,20 +86,25 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
     scenes = [*dict.fromkeys(f"F1 of {score['scene']}" for score in rows if score["scene"])]
     rare = [f"F1 of {scene}" for scene in rare_scenes(rows)]
     others = [scene for scene in scenes if scene not in rare]
+    frequent = [f"F1 of {scene}" for scene in frequent_scenes(rows)]
     for place in [*dict.fromkeys(place[:4] for place in found)]:
-        of_rare, of_others = (
+        of_rare, of_others, of_frequent = (
             _mean_over_scenes([found[*place, one] for one in scenes if one in part and (*place, one) in found])
-            for part in (rare, others)
+            for part in (rare, others, frequent)
         )
         if of_rare:
             found[*place, OF_RARE] = of_rare
+        if of_frequent:
+            found[*place, OF_FREQUENT] = of_frequent
         if of_rare and of_others:
             found[*place, OF_OTHERS] = of_others
             found[*place, RARE_ABOVE_OTHERS] = [  # with the test images of the rare ones
                 {**one, "f1": one["f1"] - other["f1"]} for one, other in zip(of_rare, of_others, strict=True)
             ]
-    parts = {"macro-F1": scenes, OF_RARE: rare, OF_OTHERS: others, RARE_ABOVE_OTHERS: rare}
-    return _over_splits(corpus, found, _units(found, parts))
+    parts = {"macro-F1": scenes, OF_RARE: rare, OF_OTHERS: others, OF_FREQUENT: frequent, RARE_ABOVE_OTHERS: rare}
+    units = _units(found, parts)
+    values, differences = _over_splits(corpus, found, units)
+    return values, [*differences, *_bounded_rows(values), *_halfway_rows(corpus, found, units)]
 
 
 def split_name(share: float) -> str:
@@ -100,13 +113,52 @@ def split_name(share: float) -> str:
 
 
 def rare_scenes(scores: Iterable[Row]) -> list[str]:
-    """The quarter of the scenes, at least one, that the fewest test images depict; of equal ones the first by name."""
+    """Return the quarter of the scenes, at least one, that the fewest test images depict; of equal ones the first."""
+    ordered = _from_rare_to_frequent(scores)
+    return sorted(ordered[: max(1, round(PART * len(ordered)))])
+
+
+def frequent_scenes(scores: Iterable[Row]) -> list[str]:
+    """Return the quarter of the scenes, at least one, that the most test images depict; of equal ones the last."""
+    ordered = _from_rare_to_frequent(scores)
+    return sorted(ordered[-max(1, round(PART * len(ordered))) :])
+
+
+def _from_rare_to_frequent(scores: Iterable[Row]) -> list[str]:
+    """Return the scenes by the number of test images that depict them, equal ones by name."""
     images: dict[str, int] = defaultdict(int)
     for score in scores:
         if score["scene"]:
             images[score["scene"]] += score["support"]
-    ordered = sorted(images, key=lambda scene: (images[scene], scene))
-    return sorted(ordered[: max(1, round(RARE * len(ordered)))])
+    return sorted(images, key=lambda scene: (images[scene], scene))
+
+
+def _bounded_rows(values: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Yield how far each value is above what it is held against by BOUNDS."""
+    for value in values:
+        for name, bound in BOUNDS.get(value["measure"], {}).items():
+            number = (value["value"] - bound, value["ci_low"] - bound, value["ci_high"] - bound)
+            place = (value["corpus"], value["experiment"], value["subject"], value["measure"])
+            yield row(*place, number, value["n"], value["source"], value["level"], value["seeds"], name)
+
+
+def _halfway_rows(
+    corpus: str, found: Mapping[ProbePlace, Sequence[Row]], units: Mapping[ProbePlace, float]
+) -> Iterator[dict[str, Any]]:
+    """Yield how far F1 from the pretrained states is above the middle of chance and F1 from the finetuned states.
+
+    Above 0 more than half of what can be told of scenes after finetuning is in the states before it. Split by split.
+    """
+    for place, scores in found.items():
+        experiment, role, probe, share, measure = place
+        after, chance = (experiment, FINETUNED, probe, share, measure), (experiment, role, RANDOM, share, measure)
+        if role != PRETRAINED or probe == RANDOM or measure not in AVERAGES.values() or not {after, chance} <= {*found}:
+            continue
+        others = [{score["seed"]: score["f1"] for score in found[other]} for other in (after, chance)]
+        apart = np.array([score["f1"] - sum(other[score["seed"]] for other in others) / 2 for score in scores])
+        of_one = least_paired_interval(float(apart.mean()), min(units[place], units[after], units[chance]))
+        number = splits_interval(apart, share, of_one, (-1.0, 1.0))
+        yield row(corpus, experiment, role, measure, number, scores[-1]["support"], probe, share, len(apart), HALFWAY)
 
 
 def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
