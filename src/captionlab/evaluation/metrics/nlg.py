@@ -11,7 +11,7 @@ import os
 import subprocess
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +49,8 @@ Key = tuple[str, int]
 Meteor: TypeAlias = subprocess.Popen[bytes]
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
+# The numbers that BLEU is computed from.
+BLEU_COUNTS = 10
 _DOUBLE = pa.float64()
 
 logger = logging.getLogger(__name__)
@@ -175,9 +177,14 @@ def _is_foreign(text: str) -> bool:
     return others > len(letters) / 2
 
 
-def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
+def bleu_counts(pairs: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[list[float]], list[list[int]]]:
+    """Return BLEU-1 to BLEU-4 (4, captions) of captions with their references, and the counts (captions, 10) of each.
+
+    The counts are the tokens of the caption and of the reference closest in length, the n-grams of the caption and
+    those of them that a reference has; n = 1 to 4. `corpus_bleu` computes BLEU from their sums.
+    """
     scorer = BleuScorer(n=4)
-    for pair in texts.pairs:
+    for pair in pairs:
         scorer += pair
     _, scores = scorer.compute_score(option="closest")
     counts = []
@@ -185,6 +192,11 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
         length = found["testlen"]
         closest = min((abs(other - length), other) for other in found["reflen"])[1]
         counts.append([length, closest, *found["guess"], *found["correct"]])
+    return scores, counts
+
+
+def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
+    scores, counts = bleu_counts(texts.pairs)
     return {**{f"bleu_{order}": of_order for order, of_order in enumerate(scores, 1)}, "bleu_counts": counts}
 
 
@@ -302,7 +314,7 @@ BLEU = TextMetric(
     {
         **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
         "bleu_counts": Column(
-            pa.list_(pa.int32(), 10),
+            pa.list_(pa.int32(), BLEU_COUNTS),
             "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
             "those found in a reference, n = 1 to 4",
         ),
