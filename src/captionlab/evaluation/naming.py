@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from captionlab.corpora.toyworld.lexicon import NOUNS
-from captionlab.intervals import Ends, bootstrap_interval, resampled_sums
+from captionlab.intervals import Ends, bootstrap_share_interval, resampled_sums
 
 # A caption: its image, and its text.
 Caption = tuple[str, str]
@@ -59,7 +59,7 @@ def relative_naming(
     sums = resampled_sums(values, seed)
     ends = (0.0, float(values[:, 3].sum() / values[:, 2].sum()))  # no caption of an image names an object, or each does
     resampled = _quotients(sums[sums[:, 2] > 0])
-    return quotient, bootstrap_interval(quotient, resampled, len(values), ends), len(values)
+    return quotient, bootstrap_share_interval(quotient, resampled, len(values), ends), len(values)
 
 
 def _quotients(sums: np.ndarray) -> np.ndarray:

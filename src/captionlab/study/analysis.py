@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import RESAMPLES, bootstrap_interval, bootstrap_p_value, share_interval
+from captionlab.intervals import RESAMPLES, bootstrap_p_value, bootstrap_share_interval, share_interval
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Answer = Mapping[str, Any]
@@ -64,7 +64,7 @@ class Accuracies:
         for name, other in combinations(self.types, 2):
             resampled = _finite(self.resampled[name] - self.resampled[other])
             difference = self.value[name] - self.value[other]
-            low, high = bootstrap_interval(difference, resampled, self.units, (-100.0, 100.0))
+            low, high = bootstrap_share_interval(difference, resampled, self.units, (-100.0, 100.0))
             value = {"difference": difference, "ci_low": low, "ci_high": high, "p_value": bootstrap_p_value(resampled)}
             rows.append({"caption_type": name, "against": other, **value})
         adjusted = holm([row["p_value"] for row in rows])
@@ -94,7 +94,7 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
             if drawn is not None:
                 value = float(_measure(measure, pairs.sum(axis=0)))
                 none, every = (float(_measure(measure, np.array([agreeing, 1.0]))) for agreeing in (0.0, 1.0))
-                low, high = bootstrap_interval(value, _measure(measure, drawn @ pairs), len(pairs), (none, every))
+                low, high = bootstrap_share_interval(value, _measure(measure, drawn @ pairs), len(pairs), (none, every))
             row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
             rows.append({**row, "screens": len(pairs)})
     return rows

@@ -21,9 +21,7 @@ from captionlab.evaluation.given import Given, Key
 from captionlab.evaluation.metrics.nlg import BLEU_COUNTS
 from captionlab.evaluation.summary import (
     CAPTIONS,
-    FROM_0,
     LOWER,
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -37,7 +35,7 @@ from captionlab.evaluation.summary import (
     sums_of_images,
 )
 from captionlab.evaluation.within_image import mutual_bleu, mutual_bleu_counts, self_cider
-from captionlab.intervals import jackknife_resampled
+from captionlab.intervals import FROM_0, PER_CENT, jackknife_resampled
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 from captionlab.texts.counting import first_of_groups, ngram_counts
@@ -89,11 +87,11 @@ SCORES = TableSchema(
         nullable=True,
     ),
 )
-NOVELTY = Metric("novel", mean, ends=PER_CENT, share=True)
+NOVELTY = Metric("novel", mean, PER_CENT, share=True)
 # Of the captions of an image.
 METRICS = {
-    "mBLEU-4": Metric("mBLEU-4", mutual_bleu, better=LOWER),
-    **{name: Metric(name, mean) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
+    "mBLEU-4": Metric("mBLEU-4", mutual_bleu, PER_CENT, better=LOWER),
+    **{name: Metric(name, mean, PER_CENT) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
 }
 
 logger = logging.getLogger(__name__)
@@ -195,9 +193,9 @@ def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) ->
     without = np.column_stack([100 * _share(others, ngrams - sums["ngrams"]), others[:, 0]])
     resampled = np.clip(jackknife_resampled(values, without, seed), 0, [100] * len(ORDERS) + [np.inf])
     for column, name in enumerate((*(f"distinct-{n}" for n in ORDERS), "vocabulary")):
-        ends = FROM_0 if name == "vocabulary" else PER_CENT
-        yield of_corpus(name, float(values[column]), resampled[:, column], images, len(part), ends)
-    for name, value, resampled in aggregate(sums, {"length": Metric("length", mean, scale=1.0)}, seed):
+        bounds = FROM_0 if name == "vocabulary" else PER_CENT
+        yield of_corpus(name, float(values[column]), resampled[:, column], images, len(part), bounds)
+    for name, value, resampled in aggregate(sums, {"length": Metric("length", mean, FROM_0, scale=1.0)}, seed):
         yield of_corpus(name, value, resampled, images, len(part), FROM_0)
 
 
@@ -206,7 +204,9 @@ def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) 
     if len(part):
         cider = [] if part["self_cider"].null_count else ["self_cider"]
         images, sums = sums_of_images(part, _columns(part, "image_types", *cider))
-        of_image = {"mBLEU-4": _counts_by_rank(part), **{"self-CIDEr": sums[name] / sums[CAPTIONS] for name in cider}}
+        of_image = {"mBLEU-4": _counts_by_rank(part)}
+        if cider:
+            of_image["self-CIDEr"] = sums["self_cider"] / sums[CAPTIONS]
         distinct = _share(sums["image_types"], sums["ngrams"])
         of_image |= {f"distinct-{n} in an image": distinct[:, n - 1 : n] for n in ORDERS}
         of_image[CAPTIONS] = np.ones((len(images), 1))

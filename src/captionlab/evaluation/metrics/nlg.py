@@ -29,7 +29,6 @@ from pycocoevalcap.rouge.rouge import Rouge
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 from captionlab.evaluation.summary import (
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -39,6 +38,7 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY, CAPTIONER
 from captionlab.tables import Column, TableSchema, read_table
 
@@ -320,7 +320,7 @@ BLEU = TextMetric(
         ),
     },
     _bleu,
-    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), ends=PER_CENT) for n in range(1, 5)},
+    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), PER_CENT) for n in range(1, 5)},
     {f"BLEU@{n}": f"bleu_{n}" for n in range(1, 5)},
 )
 METEOR = TextMetric(
@@ -334,13 +334,13 @@ METEOR = TextMetric(
         ),
     },
     _meteor,
-    {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
+    {"METEOR": Metric("meteor_statistics", corpus_meteor, PER_CENT)},
     {"METEOR": "meteor"},
 )
 _ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
-ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}, {"ROUGE-L": "rouge_l"})
+ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, PER_CENT)}, {"ROUGE-L": "rouge_l"})
 _CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
-CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)}, {"CIDEr": "cider"})
+CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean, (0.0, 1000.0))}, {"CIDEr": "cider"})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}
