@@ -153,7 +153,7 @@ def judged(
 
 
 def _mentions(row: Row, categories: Categories) -> list[Mention]:
-    return categories.mentions(row["words"], row["lemmas"], row["tags"])
+    return categories.mentions(row["words"], row["tags"])
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
