@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu
 
-from captionlab.evaluation.metrics.nlg import corpus_bleu
+from captionlab.evaluation.bleu import corpus_bleu
 from captionlab.evaluation.within_image import mutual_bleu, mutual_bleu_counts, self_cider
 
 WORDS = ["a", "man", "dog", "rides", "horse", "on", "the", "red", "beach", "near", "water"]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
 from scipy.sparse.linalg import norm
 
-from captionlab.evaluation.metrics.nlg import BLEU_COUNTS, bleu_counts, corpus_bleu
+from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.texts.counting import first_of_groups, ngram_counts
 
 ORDERS = 4  # of the n-grams of BLEU and CIDEr

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.declarations import ScoreTable
+from captionlab.evaluation.bleu import BLEU_COUNTS
 from captionlab.evaluation.given import Given, Key
-from captionlab.evaluation.metrics.nlg import BLEU_COUNTS
 from captionlab.evaluation.summary import (
     CAPTIONS,
     LOWER,

@@ -11,7 +11,7 @@ import os
 import subprocess
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,12 +21,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.declarations import ScoreTable
+from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 from captionlab.evaluation.summary import (
     Job,
@@ -49,8 +49,6 @@ Key = tuple[str, int]
 Meteor: TypeAlias = subprocess.Popen[bytes]
 # The numbers of METEOR's own line of statistics.
 METEOR_STATISTICS = 23
-# The numbers that BLEU is computed from.
-BLEU_COUNTS = 10
 _DOUBLE = pa.float64()
 
 logger = logging.getLogger(__name__)
@@ -177,24 +175,6 @@ def _is_foreign(text: str) -> bool:
     return others > len(letters) / 2
 
 
-def bleu_counts(pairs: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[list[float]], list[list[int]]]:
-    """Return BLEU-1 to BLEU-4 (4, captions) of captions with their references, and the counts (captions, 10) of each.
-
-    The counts are the tokens of the caption and of the reference closest in length, the n-grams of the caption and
-    those of them that a reference has; n = 1 to 4. `corpus_bleu` computes BLEU from their sums.
-    """
-    scorer = BleuScorer(n=4)
-    for pair in pairs:
-        scorer += pair
-    _, scores = scorer.compute_score(option="closest")
-    counts = []
-    for found in scorer.ctest:
-        length = found["testlen"]
-        closest = min((abs(other - length), other) for other in found["reflen"])[1]
-        counts.append([length, closest, *found["guess"], *found["correct"]])
-    return scores, counts
-
-
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
     scores, counts = bleu_counts(texts.pairs)
     return {**{f"bleu_{order}": of_order for order, of_order in enumerate(scores, 1)}, "bleu_counts": counts}
@@ -277,14 +257,6 @@ def _counted_chunks(statistics: list[float]) -> list[float]:
     # MeteorScorer.computeMetrics of meteor-1.5.jar), statistics can simply be added.
     whole = statistics[21:] == statistics[:2] and statistics[20] == 1
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
-
-
-def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
-    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as pycocoevalcap."""
-    tiny, small = 1e-15, 1e-9
-    length, reference = sums[..., 0] + tiny, sums[..., 1] + small
-    precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
-    return np.prod(precisions, axis=-1) ** (1 / order) * np.exp(np.minimum(0, 1 - reference / length))
 
 
 def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
