@@ -1,4 +1,3 @@
-import csv
 import os
 import subprocess
 import sys
@@ -7,13 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from answers import Answers
 from records import open_records, opened, record_skipped, skipped
 
-# Columns that an interval in the columns ci_low and ci_high may be of.
-VALUES = ("value", "difference")
 # Of a test that runs the workflow. That of config/paper.yaml, the longest, took 1,440 on two slow cores.
 SLOW_SECONDS = 4500
 
@@ -79,44 +75,6 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets in {folder}")
     return folder
-
-
-@pytest.fixture(scope="session")
-def points() -> Callable[[Path], tuple[list[str], int]]:
-    """What finds intervals of no width, or that leave out their own value, in tables below a folder, and counts all.
-
-    The value of `X_ci_low` stands in the column X; that of `ci_low` in one of VALUES.
-    """
-
-    def find(folder: Path) -> tuple[list[str], int]:
-        found, intervals = [], 0
-        for path in sorted(path for ending in ("parquet", "csv") for path in folder.rglob(f"*.{ending}")):
-            for row in _rows(path):
-                for name in (name for name in row if name.endswith("ci_low")):
-                    low, high = row[name], row[name.removesuffix("low") + "high"]
-                    if low not in (None, ""):
-                        intervals += 1
-                        columns = VALUES if name == "ci_low" else (name.removesuffix("_ci_low"),)
-                        value = next(row[column] for column in columns if column in row)
-                        if not _is_interval(float(low), float(value), float(high)):
-                            found.append(f"{path.relative_to(folder)}: {row}")
-        return found, intervals
-
-    return find
-
-
-def _is_interval(low: float, value: float, high: float) -> bool:
-    """Wider than the last bits of its ends, and around its value but for these."""
-    bits = 1e-9 * max(1.0, abs(value))
-    return high - low > bits and low - bits <= value <= high + bits
-
-
-def _rows(path: Path) -> list[dict]:
-    if path.suffix == ".csv":
-        with open(path, encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    names = [name for name in pq.read_schema(path).names if not name.startswith("embedding")]
-    return pq.read_table(path, columns=names).to_pylist() if any(n.endswith("ci_low") for n in names) else []
 
 
 @pytest.fixture

@@ -6,8 +6,13 @@ from sklearn.metrics import f1_score
 
 from captionlab import intervals
 from captionlab.intervals import (
+    ANY,
+    FROM_0,
+    PER_CENT,
     bootstrap_interval,
     bootstrap_p_value,
+    bootstrap_share_interval,
+    difference_bounds,
     effective_units,
     f1_interval,
     geometric_interval,
@@ -139,39 +144,54 @@ def test_a_difference_of_shares_has_bonett_and_prices_interval(first, second, im
     assert low <= differences.mean() <= high
 
 
-def test_units_that_are_all_alike_leave_some_of_another_kind_unseen():
+def test_units_that_are_all_alike_leave_some_of_another_kind_unseen_of_a_share():
     """30 images have 4 each and another may have 0 to 100: an interval of 97.5 % for how many such there may be."""
     share = binomtest(0, 30).proportion_ci(method="exact").high
     assert unseen(30) == pytest.approx(share)
+    same, some = np.full(100, 4.0), np.repeat([4.0, 5.0], [90, 10])
+    assert bootstrap_share_interval(4.0, same, 30, PER_CENT) == pytest.approx((4 - 4 * share, 4 + 96 * share))
+    assert bootstrap_share_interval(4.0, some, 30, PER_CENT) == bootstrap_interval(4.0, some, PER_CENT) == (4.0, 5.0)
+
+
+def test_what_is_no_share_has_no_width_where_nothing_varies():
     same = np.full(100, 4.0)
-    assert bootstrap_interval(4.0, same, 30, (0.0, 100.0)) == pytest.approx((4 - 4 * share, 4 + 96 * share))
-    assert symmetric_interval(4.0, same, 30, (0.0, 100.0)) == pytest.approx((4 - 4 * share, 4 + 96 * share))
-    assert bootstrap_interval(4.0, np.repeat([4.0, 5.0], [90, 10]), 30, (0.0, 100.0)) == (4.0, 5.0)
-    assert student_interval(np.array([0.5, 0.5]), 30, (0.0, 1.0)) == pytest.approx(
-        (0.5, 0.5 - 0.5 * share, 0.5 + 0.5 * share)
-    )
+    assert bootstrap_interval(4.0, same, PER_CENT) == (4.0, 4.0)
+    assert symmetric_interval(4.0, same, PER_CENT) == (4.0, 4.0)
+    assert student_interval(np.array([0.5, 0.5]), (0.0, 1.0)) == (0.5, 0.5, 0.5)
+    assert geometric_interval(np.array([7.0]), np.full((1, 50), 7.0), FROM_0) == pytest.approx((7.0, 7.0, 7.0))
+
+
+def test_no_interval_leaves_the_bounds_of_what_is_measured():
+    """Two trainings 400 apart: Student's t with one degree of freedom reaches 2,541 to either side."""
+    values = np.array([300.0, 700.0])
+    reach = student_t.ppf(0.975, 1) * 200
+    assert seeds_interval(values, (500.0, 500.0), ANY) == pytest.approx((500.0, 500.0 - reach, 500.0 + reach))
+    assert seeds_interval(values, (450.0, 550.0), (0.0, 1000.0)) == (500.0, 0.0, 1000.0)
+    assert geometric_interval(values, np.array([[300.0], [700.0]]), (5.0, 10_000.0))[1:] == (5.0, 10_000.0)
+    resampled = np.linspace(-5.0, 120.0, 1001)
+    assert bootstrap_interval(50.0, resampled, PER_CENT) == bootstrap_share_interval(50.0, resampled, 30, PER_CENT)
+    assert bootstrap_interval(50.0, resampled, PER_CENT) == (0.0, 100.0)
+    assert difference_bounds(PER_CENT) == (-100.0, 100.0)
+    assert difference_bounds(FROM_0) == difference_bounds(ANY) == ANY
 
 
 def test_a_value_that_no_resample_reaches_is_in_its_interval():
     resampled = np.linspace(0.7, 0.9, 1001)
-    assert bootstrap_interval(1.0, resampled, 30, (0.0, 1.0)) == pytest.approx((0.705, 1.0))
-    assert bootstrap_interval(0.5, resampled, 30, (0.0, 1.0)) == pytest.approx((0.5, 0.895))
+    assert bootstrap_interval(1.0, resampled, (0.0, 1.0)) == pytest.approx((0.705, 1.0))
+    assert bootstrap_interval(0.5, resampled, (0.0, 1.0)) == pytest.approx((0.5, 0.895))
     # Of 100 resamples 95 are at most 0.29 below 1, and at most 0.1 - 0.005 from 0.8 on either side.
-    assert symmetric_interval(1.0, resampled, 30, (0.0, 1.0)) == pytest.approx((0.71, 1.0))
-    assert symmetric_interval(0.8, resampled, 30, (0.0, 1.0)) == pytest.approx((0.705, 0.895))
+    assert symmetric_interval(1.0, resampled, (0.0, 1.0)) == pytest.approx((0.71, 1.0))
+    assert symmetric_interval(0.8, resampled, (0.0, 1.0)) == pytest.approx((0.705, 0.895))
 
 
 def test_trainings_that_agree_still_have_the_interval_of_their_images():
-    assert seeds_interval(np.array([1.0, 1.0, 1.0]), (0.9, 1.0)) == pytest.approx((1.0, 0.9, 1.0))
-    mean, low, high = geometric_interval(np.array([7.0]), np.full((1, 50), 7.0), 100)
-    assert mean == pytest.approx(7.0)
-    assert low < 7.0 < high
+    assert seeds_interval(np.array([1.0, 1.0, 1.0]), (0.9, 1.0), (0.0, 1.0)) == pytest.approx((1.0, 0.9, 1.0))
 
 
 def test_students_interval_ends_where_its_values_do():
-    assert student_interval(np.array([0.1, 0.9]), 2, (-1.0, 1.0)) == pytest.approx((0.5, -1.0, 1.0))
+    assert student_interval(np.array([0.1, 0.9]), (-1.0, 1.0)) == pytest.approx((0.5, -1.0, 1.0))
     with pytest.raises(ValueError, match="at least 2 values"):
-        student_interval(np.array([0.1]), 2, (-1.0, 1.0))
+        student_interval(np.array([0.1]), (-1.0, 1.0))
 
 
 # ------------------------------------------------------------------------------------------------------------ splits

@@ -3,7 +3,9 @@
 Efron and Tibshirani 1993, chapters 13 (percentile interval) and 16 (tests); Koehn 2004 (bootstrap of corpus BLEU);
 Clopper and Pearson 1934, for images with several captions as Korn and Graubard 1998 have it (shares); McNemar 1947, in
 its exact form; others where they are used.
-No interval has a width of 0: that so many images were all alike does not say that every image is. Each holds its value.
+Every interval holds its value, and lies within the bounds of what is measured. The interval of a share never has a
+width of 0: that so many images were all alike does not say that every image is. What is no share has the width that its
+resamples have, which is 0 where nothing varies.
 """
 
 import math
@@ -25,6 +27,15 @@ NORMAL = 1.959963984540054
 NOTHING = 1e-9
 
 Ends = tuple[float, float]
+# Bounds of what is measured: of what is printed in per cent, of what is not negative, and of what may be any number.
+PER_CENT: Ends = (0.0, 100.0)
+FROM_0: Ends = (0.0, math.inf)
+ANY: Ends = (-math.inf, math.inf)
+
+
+def difference_bounds(bounds: Ends) -> Ends:
+    """Return the bounds of a difference of two values that lie within these bounds."""
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
 def resampled_sums(values: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
@@ -71,35 +82,36 @@ def unseen(units: float) -> float:
     return 1.0 - TAIL ** (1.0 / units)
 
 
-def alike(value: float, units: float, ends: Ends) -> Ends:
-    """The interval of a value that so many independent units all have, where each may have one between `ends`.
-
-    A unit of a kind that is not among them has one of the ends, and there may be as many as `unseen` says.
-    """
-    share = unseen(units)
-    return value - share * max(0.0, value - ends[0]), value + share * max(0.0, ends[1] - value)
-
-
-def bootstrap_interval(value: float, resampled: np.ndarray, units: int, ends: Ends, nothing: float = NOTHING) -> Ends:
-    """The percentile interval of resampled values; that of units that are `alike` where it is no wider than `nothing`.
+def bootstrap_interval(value: float, resampled: np.ndarray, bounds: Ends) -> Ends:
+    """Return the percentile interval of resampled values, within `bounds`.
 
     What is no mean may be smaller or larger in resamples than in the sample; the interval reaches to the `value`.
     """
     low, high = percentile_interval(resampled)
-    low, high = min(low, value), max(high, value)
-    return (low, high) if high - low > nothing else alike(value, units, ends)
+    return min(max(low, bounds[0]), value), max(min(high, bounds[1]), value)
 
 
-def symmetric_interval(value: float, resampled: np.ndarray, units: int, ends: Ends) -> Ends:
-    """The interval as far on both sides of a value as 95 of 100 resampled values are from it, within `ends`.
+def bootstrap_share_interval(value: float, resampled: np.ndarray, units: int, bounds: Ends) -> Ends:
+    """Return the bootstrap interval of a share, or of what is made of shares: a difference, a quotient.
+
+    Where all resamples are the same, so are the independent units. There may be others, as many as `unseen` says, which
+    have one of the `bounds`.
+    """
+    low, high = bootstrap_interval(value, resampled, bounds)
+    if high - low > NOTHING:
+        return low, high
+    share = unseen(units)
+    return value - share * max(0.0, value - bounds[0]), value + share * max(0.0, bounds[1] - value)
+
+
+def symmetric_interval(value: float, resampled: np.ndarray, bounds: Ends) -> Ends:
+    """The interval as far on both sides of a value as 95 of 100 resampled values are from it, within `bounds`.
 
     Hall 1988, "On symmetric bootstrap confidence intervals". For what is biased, as overlaps of rankings are: resamples
     are as much smaller than the value as it is smaller than the truth, so that percentiles are too low by twice that.
     """
     distance = float(np.quantile(np.abs(resampled - value), 1 - 2 * TAIL))
-    if 2 * distance <= NOTHING:
-        return alike(value, units, ends)
-    return max(ends[0], value - distance), min(ends[1], value + distance)
+    return max(bounds[0], value - distance), min(bounds[1], value + distance)
 
 
 def share_interval(share: float, variance: float, images: float, units: float) -> Ends:
@@ -175,15 +187,10 @@ def least_paired_interval(difference: float, units: float) -> Ends:
     return _bonett_price(difference * units, abs(difference) * units, units)
 
 
-def student_interval(values: np.ndarray, units: float, ends: Ends) -> tuple[float, float, float]:
-    """The mean of at least 2 independent values and its interval by Student's t, within `ends`; ValueError for fewer.
-
-    Where all are the same, the interval is that of `units` that are `alike`.
-    """
+def student_interval(values: np.ndarray, bounds: Ends) -> tuple[float, float, float]:
+    """The mean of 2 or more independent values and its interval by Student's t, within `bounds`; ValueError for 1."""
     mean, distance = float(np.mean(values)), _student_distance(values, 1 / len(values))
-    if 2 * distance <= NOTHING:
-        return mean, *alike(mean, units, ends)
-    return mean, max(ends[0], mean - distance), min(ends[1], mean + distance)
+    return mean, max(bounds[0], mean - distance), min(bounds[1], mean + distance)
 
 
 def splits_interval(values: np.ndarray, test_share: float, of_one: Ends, ends: Ends) -> tuple[float, float, float]:
@@ -208,8 +215,10 @@ def _student_distance(values: np.ndarray, per: float) -> float:
     return float(stdtrit(len(values) - 1, 1 - TAIL) * np.std(values, ddof=1) * np.sqrt(per))
 
 
-def seeds_interval(values: np.ndarray, images: Ends) -> tuple[float, float, float]:
+def seeds_interval(values: np.ndarray, images: Ends, bounds: Ends) -> tuple[float, float, float]:
     """The mean of a value over trainings that differ by their seed, values (S,), and the ends of its interval.
+
+    The interval lies within `bounds`.
 
     The interval of their mean over `images` and that over seeds, by Student's t with S - 1 degrees of freedom, joined
     by squares as independent sources. (A bootstrap over three seeds finds a third of the variance too little, and knows
@@ -218,21 +227,20 @@ def seeds_interval(values: np.ndarray, images: Ends) -> tuple[float, float, floa
     mean, trainings = float(np.mean(values)), len(values)
     distance = _student_distance(values, 1 / trainings) if trainings > 1 else 0.0
     low, high = images
-    return mean, mean - float(np.hypot(mean - low, distance)), mean + float(np.hypot(high - mean, distance))
+    below, above = float(np.hypot(mean - low, distance)), float(np.hypot(high - mean, distance))
+    return mean, min(max(mean - below, bounds[0]), mean), max(min(mean + above, bounds[1]), mean)
 
 
-def geometric_interval(values: np.ndarray, resampled: np.ndarray, units: int) -> tuple[float, float, float]:
+def geometric_interval(values: np.ndarray, resampled: np.ndarray, bounds: Ends) -> tuple[float, float, float]:
     """The geometric mean of a value above 0 over trainings, and the ends of its interval: seeds_interval of logarithms.
 
-    values (S,); resampled (S, resamples), each training's values on the same resamples of so many images. For what is
-    itself the exponential of a mean, as a perplexity is.
+    values (S,); resampled (S, resamples), each training's values on the same resamples of the images. The interval lies
+    within `bounds`. For what is itself the exponential of a mean, as a perplexity is.
     """
     logs = np.log(values)
-    middle = float(logs.mean())
-    far = max(abs(middle), 1.0)
-    images = bootstrap_interval(middle, np.log(resampled).mean(axis=0), units, (middle - far, middle + far))
-    mean, low, high = (float(np.exp(end)) for end in seeds_interval(logs, images))
-    return mean, low, high
+    images = bootstrap_interval(float(logs.mean()), np.log(resampled).mean(axis=0), ANY)
+    mean, low, high = (float(np.exp(end)) for end in seeds_interval(logs, images, ANY))
+    return mean, min(max(low, bounds[0]), mean), max(min(high, bounds[1]), mean)
 
 
 def within(difference: float, low: float, high: float, margin: float) -> tuple[float, float, float]:

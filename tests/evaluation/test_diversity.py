@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu.bleu import Bleu
 from running import run_script
 from scipy.stats import binomtest
 
@@ -18,7 +19,7 @@ from captionlab.evaluation.metrics.diversity import (
     score_corpus,
 )
 from captionlab.evaluation.summary import Job, comparison_columns, images_interval, summary_columns
-from captionlab.evaluation.within_image import mutual_bleu, self_cider
+from captionlab.evaluation.within_image import self_cider
 from captionlab.intervals import RESAMPLES
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
 from captionlab.tables import conform, read_table, write_table
@@ -95,10 +96,9 @@ def test_within_images_every_image_counts_alike(tmp_path):
     references = {f"{image}": [text] for (image, _), text in made_up(9, seed=1).items()}
     found = measured(tmp_path, captions, references=references)
     images = sorted({image for image, _ in captions} - {"alone"})
-    values = {metric: [] for metric in IN_AN_IMAGE}
+    values = {metric: [] for metric in IN_AN_IMAGE if metric != "mBLEU-4"}
     for image in images:
         texts = [text for key, text in captions.items() if key[0] == image]
-        values["mBLEU-4"].append(100 * np.mean(mutual_bleu([texts])))
         values["self-CIDEr"].append(100 * self_cider([texts], references)[0])
         for n in (1, 2):
             values[f"distinct-{n} in an image"].append(share(*types_and_tokens(texts, n)))
@@ -107,6 +107,33 @@ def test_within_images_every_image_counts_alike(tmp_path):
         assert found[metric].images == tuple(images)
         assert found[metric].value == pytest.approx(np.mean(of_images))
         np.testing.assert_allclose(found[metric].resampled, np.array(of_images)[drawn].mean(axis=1), atol=1e-9)
+
+
+def mutual_bleu_of(images):
+    """Scores of pycocoevalcap, times 100, of the k-th captions of all images that have them against their others."""
+    values, numbers = [], []
+    for k in range(max(map(len, images))):
+        having = [texts for texts in images if len(texts) > k]
+        candidates = {image: [texts[k]] for image, texts in enumerate(having)}
+        others = {image: texts[:k] + texts[k + 1 :] for image, texts in enumerate(having)}
+        values.append(100 * Bleu(4).compute_score(others, candidates, verbose=0)[0][3])
+        numbers.append(len(having))
+    return np.average(values, weights=numbers)
+
+
+def test_mutual_bleu_is_of_all_images_together_and_resampled_by_images(tmp_path):
+    """Also where the indices of an image have a gap, and where a caption is alone with its image."""
+    captions = {
+        key: text for key, text in made_up(12, 4).items() if key not in {("image3", 1), ("image3", 3), ("image5", 0)}
+    } | {("alone", 0): "w1 w2"}  # fmt: skip
+    found = measured(tmp_path, captions, seed=3)["mBLEU-4"]
+    images = sorted({image for image, _ in captions} - {"alone"})
+    assert found.images == tuple(images)
+    texts = [[text for key, text in sorted(captions.items()) if key[0] == image] for image in images]
+    assert found.value == pytest.approx(mutual_bleu_of(texts))
+    drawn = np.random.default_rng([3, 12]).integers(0, 12, (RESAMPLES, 12))[:20]
+    expected = [mutual_bleu_of([texts[image] for image in sample]) for sample in drawn]
+    np.testing.assert_allclose(found.resampled[:20], expected, rtol=1e-9)
 
 
 def test_the_same_caption_again_and_again_is_not_diverse(tmp_path):

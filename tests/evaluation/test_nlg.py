@@ -12,11 +12,11 @@ from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
+from captionlab.evaluation.bleu import corpus_bleu
 from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics import nlg
 from captionlab.evaluation.metrics.nlg import (
     NLG,
-    corpus_bleu,
     corpus_meteor,
     meteor_process,
     of_captions,

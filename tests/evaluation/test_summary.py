@@ -13,7 +13,7 @@ from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, METRICS, NLG
 from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
-from captionlab.intervals import RESAMPLES
+from captionlab.intervals import PER_CENT, RESAMPLES
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Place
 from captionlab.schemas import ALIGNMENT, COMPARISONS, GENERATED, RETRIEVAL, SUMMARY
@@ -172,7 +172,7 @@ def test_a_metric_of_another_table_is_one_line():
     table = pa.table(
         {"corpus": ["toy"] * 4, "image_id": list("abcd"), "caption_index": [0] * 4, "all": [0.1, 0.2, 0.3, 0.6]}
     )
-    (spice,) = caption_results(CHILD, table, 0, {"SPICE": Metric("all", mean)})
+    (spice,) = caption_results(CHILD, table, 0, {"SPICE": Metric("all", mean, PER_CENT)})
     assert (spice.metric, spice.value) == ("SPICE", pytest.approx(30))
 
 
@@ -234,9 +234,8 @@ def test_shares_have_exact_intervals_and_the_width_of_none_is_0():
         half = 100 * 1.959964 * (2 / 32 / 32) ** 0.5
         assert (compared[metric]["ci_low"], compared[metric]["ci_high"]) == pytest.approx((-half, half))
         assert compared[metric]["p_value"] == 1.0
-    # All ranks are 1; another may be 0, or 2: as far from 1 as 1 is from 0.
-    unseen = 1 - exact.low
-    assert (summary["mean rank"]["ci_low"], summary["mean rank"]["ci_high"]) == pytest.approx((1 - unseen, 1 + unseen))
+    # A mean rank is no share.
+    assert (summary["mean rank"]["ci_low"], summary["mean rank"]["ci_high"]) == (1.0, 1.0)
 
 
 def test_only_like_is_compared_with_like():

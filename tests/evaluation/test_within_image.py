@@ -4,8 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu.bleu import Bleu
 
-from captionlab.evaluation.within_image import mutual_bleu, self_cider
+from captionlab.evaluation.bleu import corpus_bleu
+from captionlab.evaluation.within_image import mutual_bleu, mutual_bleu_counts, self_cider
 
 WORDS = ["a", "man", "dog", "rides", "horse", "on", "the", "red", "beach", "near", "water"]
 SENTENCE = "a man rides a horse on the beach"
@@ -68,20 +70,58 @@ def cider_by_hand(one, other, references):
     return sum(cosines) / 4
 
 
-def test_bleu_of_each_caption_against_the_others(images):
+def by_rank(images):
+    """Sums over images (11 K,) for `mutual_bleu`: the counts of the k-th captions, and how many of these there are."""
+    counts = iter(mutual_bleu_counts(images))
+    sums = np.zeros((max(map(len, images)), 11))
+    for captions in images:
+        for rank, _ in enumerate(captions):
+            sums[rank] += [*next(counts), 1]
+    return sums.ravel()
+
+
+def test_counts_of_each_caption_against_the_others(images):
     expected = [
         bleu_4_by_hand(caption, [other for at, other in enumerate(captions) if at != index])
         for captions in images
         for index, caption in enumerate(captions)
     ]
     assert 20 < sum(value > 0.05 for value in expected) < len(expected)
-    assert mutual_bleu(images) == pytest.approx(expected, abs=1e-9)
+    found = [corpus_bleu(np.array(counts, dtype=float), 1, 4) for counts in mutual_bleu_counts(images)]
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_captions_that_are_the_same_have_a_bleu_of_1_and_empty_ones_of_0():
-    assert mutual_bleu([[SENTENCE] * 3]) == pytest.approx([1, 1, 1])
-    assert mutual_bleu([["", SENTENCE], ["", ""]]) == pytest.approx([0, 0, 0, 0], abs=1e-6)
-    assert mutual_bleu([]) == []
+def test_mutual_bleu_is_the_mean_of_the_corpus_bleu_of_the_kth_captions(images):
+    """As pycocoevalcap scores the k-th captions of all images, with the other captions of an image as references."""
+    four = [captions[:4] for captions in images if len(captions) >= 4]
+    assert len(four) > 10
+    expected = []
+    for k in range(4):
+        candidates = {image: [captions[k]] for image, captions in enumerate(four)}
+        others = {image: captions[:k] + captions[k + 1 :] for image, captions in enumerate(four)}
+        expected.append(Bleu(4).compute_score(others, candidates, verbose=0)[0][3])
+    assert mutual_bleu(by_rank(four), len(four)) == pytest.approx(np.mean(expected), rel=1e-12)
+    # Other than the mean of the values of single captions, which is far below.
+    alone = [corpus_bleu(np.array(counts, dtype=float), 1, 4) for counts in mutual_bleu_counts(four)]
+    assert np.mean(expected) > np.mean(alone) + 0.02
+
+
+def test_a_rank_that_few_images_have_counts_as_often_as_it_has_captions(images):
+    numbers = [sum(len(captions) > k for captions in images) for k in range(max(map(len, images)))]
+    assert len({*numbers}) > 1
+    expected = []
+    for k in range(len(numbers)):
+        having = [captions for captions in images if len(captions) > k]
+        candidates = {image: [captions[k]] for image, captions in enumerate(having)}
+        others = {image: captions[:k] + captions[k + 1 :] for image, captions in enumerate(having)}
+        expected.append(Bleu(4).compute_score(others, candidates, verbose=0)[0][3])
+    assert mutual_bleu(by_rank(images), sum(numbers)) == pytest.approx(np.average(expected, weights=numbers), rel=1e-12)
+
+
+def test_captions_that_are_the_same_have_a_mutual_bleu_of_1_and_empty_ones_of_0():
+    assert mutual_bleu(by_rank([[SENTENCE] * 3]), 3) == pytest.approx(1)
+    assert mutual_bleu(by_rank([["", SENTENCE], ["", ""]]), 4) == pytest.approx(0, abs=1e-6)
+    assert mutual_bleu_counts([]) == []
 
 
 def test_self_cider_is_of_the_eigenvalues_of_the_matrix_of_cider(images, references):

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
-from captionlab.intervals import RESAMPLES, percentile_interval, resampled_sums, seeds_interval
+from captionlab.intervals import ANY, RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES
 from captionlab.papers.probing.constructed import FEWEST, NEXT, PrintedScorer, constructed_rows
 from captionlab.papers.probing.summary import (
@@ -118,11 +118,11 @@ def results():
 def test_one_training_has_the_interval_of_its_images():
     resampled = np.random.default_rng(0).normal(5.0, 1.0, (1, RESAMPLES))
     images = percentile_interval(resampled)
-    assert seeds_interval(np.array([5.2]), images) == pytest.approx((5.2, *np.quantile(resampled, [0.025, 0.975])))
+    assert seeds_interval(np.array([5.2]), images, ANY) == pytest.approx((5.2, *np.quantile(resampled, [0.025, 0.975])))
 
 
 def test_seeds_count_by_students_t():
-    mean, low, high = seeds_interval(np.array([1.0, 2.0, 3.0]), (2.0, 2.0))
+    mean, low, high = seeds_interval(np.array([1.0, 2.0, 3.0]), (2.0, 2.0), ANY)
     assert mean == 2.0
     # 4.3027 is the 97.5 % point with two degrees of freedom.
     assert [low, high] == pytest.approx([2.0 - 4.3027 / 3**0.5, 2.0 + 4.3027 / 3**0.5], abs=1e-3)
@@ -136,7 +136,7 @@ def test_the_interval_covers_the_truth(seeds):
     for _ in range(400):
         scores = seeds * generator.normal(size=(3, 1)) + 2 * generator.normal(size=60) + generator.normal(size=(3, 60))
         drawn = generator.integers(0, 60, (300, 60))
-        _, low, high = seeds_interval(scores.mean(1), percentile_interval(scores[:, drawn].mean((0, 2))))
+        _, low, high = seeds_interval(scores.mean(1), percentile_interval(scores[:, drawn].mean((0, 2))), ANY)
         covered += low <= 0.0 <= high
     assert covered / 400 >= 0.93
 
@@ -208,7 +208,7 @@ def test_perplexities_are_compared_as_ratios(results):
     ours, theirs = values["UNITER", "perplexity"], values["CE", "perplexity"]
     assert row["difference"] == pytest.approx(ours["value"] - theirs["value"])
     reach = 12.7062 * np.std(np.log([200.0, 6.0]), ddof=1) / 2**0.5
-    assert ours["ci_low"] == pytest.approx(1200.0**0.5 * np.exp(-reach), rel=0.01)
+    assert ours["ci_low"] == 1.0 > 1200.0**0.5 * np.exp(-reach), "no perplexity is below 1"
 
 
 def test_a_captioner_without_parent_is_held_against_the_geometric_mean(results):
@@ -496,10 +496,8 @@ def test_little_effect_is_within_a_twentieth_of_the_score():
         (row,) = (row for row in differences if row["measure"] == "nearness of score")
         assert (row["subject"], row["level"], row["scorer"], row["against"]) == ("others", 0.5, "UNITER", "CE")
         assert row["difference"] == pytest.approx(near)
-        # All images are alike: a share of them of another kind, at most 2 away, is what 40 images can leave unseen.
-        apart = 2.0 * abs(fall) * 100 if abs(fall) > 0.01 else 2.0
-        other = 1 - 0.025 ** (1 / len(IMAGES))
-        assert row["ci_low"] == pytest.approx(near - other * (apart - 100 * abs(fall)))
+        # All images are alike, and a score is no share.
+        assert row["ci_low"] == pytest.approx(near)
 
 
 def test_a_scorer_that_changes_little_with_more_nouns():

@@ -12,6 +12,7 @@ from statistics import fmean, pstdev
 import numpy as np
 import pytest
 from figure_checks import STYLE, assert_readable, drawn
+from interval_ranges import intervals_outside
 from matplotlib.colors import to_hex
 from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
@@ -108,12 +109,8 @@ def test_a_correlation_has_fishers_interval():
 
 
 @pytest.mark.parametrize(("r", "sign"), [(1.0, 1), (-1.0, -1), (1 - 1e-15, 1)])
-def test_pairs_on_a_line_leave_some_unseen_that_are_not(r, sign):
-    """Of 24 pairs none lies off the line; as many as 1 - 0.025 ** (1 / 24) may, each with the opposite correlation."""
-    value, low, high = correlation_interval(r, 24)
-    far = 1 - 2 * (1 - 0.025 ** (1 / 24))
-    assert (value, low, high) == (r, *(pytest.approx(end) for end in sorted((sign, sign * far))))
-    assert low <= value <= high
+def test_pairs_on_a_line_have_an_interval_without_width(r, sign):
+    assert correlation_interval(r, 24) == (r, r, r) == pytest.approx((sign, sign, sign))
 
 
 @pytest.mark.parametrize(
@@ -303,16 +300,18 @@ def _equal_splits(place, images):
     ]
 
 
-def test_images_that_attend_to_nothing_have_an_interval():
-    """Of 30 images none has any attention; another may have a weight of 1."""
-    unseen = 1 - 0.025 ** (1 / 30)
+def test_attention_that_is_the_same_in_every_image_has_an_interval_without_width():
+    """It is no share of images, of which some may be of another kind."""
     blocks = [{"relation": "vision", "image_id": str(i), "deviation": 0.0, "mass": 0.5} for i in range(30)]
     values, _ = attention_rows("corpus", {"pretrained": blocks}, [], seed=0)
     found = the(values, measure="deviation")
-    assert (found["ci_low"], found["ci_high"]) == (0.0, pytest.approx(unseen))
-    # A mass has no end; it is taken to reach twice as far from 0.
+    assert (found["ci_low"], found["ci_high"]) == (0.0, 0.0)
     found = the(values, measure="mass")
-    assert (found["ci_low"], found["ci_high"]) == pytest.approx((0.5 - 0.5 * unseen, 0.5 + 0.5 * unseen))
+    assert (found["ci_low"], found["ci_high"]) == (0.5, 0.5)
+    place = {"target": "[PAD]", "attending": "caption", "layer": 1}
+    shares = [{**place, "image_id": str(image), "share": 0.0} for image in range(30)]
+    (found,), _ = special_rows("corpus", {"pretrained": shares}, seed=0)
+    assert (found["value"], found["ci_low"], found["ci_high"]) == (0.0, 0.0, 0.0)
 
 
 def test_an_interval_of_equal_splits_is_that_of_the_images_of_one():
@@ -480,9 +479,9 @@ def test_the_tables_say_what_made_the_captions(reported):
     assert [read_metadata(path) for path in reported["values"].values()] == [{"device": device_name()}] * 2
 
 
-def test_no_interval_has_a_width_of_0(folder, reported, points):
+def test_no_interval_lies_outside_of_the_range_of_its_measure(folder, reported):
     """Probes of 15 test images and forests that know every scene give shares of 0 and 1."""
-    found, intervals = points(folder)
+    found, intervals = intervals_outside(folder)
     assert found == []
     assert intervals > 300
 

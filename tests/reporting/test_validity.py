@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from interval_ranges import intervals_outside
 from reporting_run import retrieved
 from running import load_script
 
@@ -365,7 +366,7 @@ def records(folder: Path):
         return {(row["condition"], row["of"]): row for row in csv.DictReader(file)}
 
 
-def test_the_script_on_a_whole_run(tmp_path, points):
+def test_the_script_on_a_whole_run(tmp_path):
     changes = {
         "matching": [
             write_rows(tmp_path / "scorers" / "uniter" / "matching.parquet", MATCHING, matching_rows(0.9, 0.7))
@@ -401,8 +402,8 @@ def test_the_script_on_a_whole_run(tmp_path, points):
     # `blorf` is one caption of `base`; `tuned` has two, and both of its words are shown.
     assert (float(found["non-words", "tuned"]["value"]), found["non-words", "tuned"]["detail"]) == (25.0, "zzz, xyzzy")
     assert "Not in this run: image found by a human caption among 100, by a retriever that no" in page(tmp_path)
-    widthless, intervals = points(tmp_path)
-    assert widthless == []
+    outside, intervals = intervals_outside(tmp_path)
+    assert outside == []
     assert intervals >= 8
 
 

@@ -3,15 +3,16 @@
 import codecs
 import csv
 import io
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from study_stand_in import TYPES, study_screens
 
 from captionlab.intervals import RESAMPLES
-from captionlab.study.analysis import Accuracies, agreement, holm
+from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants, read_answers, simulate
 from captionlab.study.stimuli import StudyError, study_name
 
@@ -228,13 +229,41 @@ def test_pairs_of_types():
     plain_tuned = next(row for row in rows if (row["caption_type"], row["against"]) == ("plain", "tuned"))
     assert plain_tuned["ci_high"] < 0
     assert plain_tuned["p_value"] < 0.01
-    assert all(row["p_adjusted"] >= row["p_value"] for row in rows)
+    samples = Accuracies(random_answers(24, seed=2), seed=0).resampled
+    for row in rows:
+        differences = samples[row["caption_type"]] - samples[row["against"]]
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(differences, (0.025, 0.975))))
+        tail = min((differences <= 0).sum(), (differences >= 0).sum())
+        assert row["p_value"] == pytest.approx(min(1, 2 * (tail + 1) / (len(differences) + 1)))
 
 
-def test_holm():
-    # Worked by hand: 3 x 0.01, 2 x 0.02, then not below the one before.
-    assert holm([0.02, 0.01, 0.03]) == pytest.approx([0.04, 0.03, 0.04])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
+def test_an_interval_of_a_difference_leaves_out_0_where_its_p_is_small():
+    """Of many studies, small ones too; some of their differences are near the edge."""
+    rows = [
+        row
+        for participants, seed in product((1, 2, 6, 12), range(15))
+        for row in Accuracies(random_answers(participants, seed=seed), seed=0).pairwise()
+    ]
+    assert sum(0.01 < row["p_value"] < 0.2 for row in rows) > 10
+    for row in rows:
+        # A percentile lies between two samples, so that both edges are apart by the share of one of them.
+        if abs(row["p_value"] - 0.05) > 0.002:
+            assert (row["ci_low"] > 0 or row["ci_high"] < 0) == (row["p_value"] < 0.05), row
+
+
+@pytest.mark.parametrize(("participants", "shown"), [(1, False), (5, False), (6, True)])
+def test_participants_who_all_agree(participants, shown):
+    """Everyone is right with one type and wrong with the other, on the same sets."""
+    answers = [
+        {"participant": str(person), "block": 1, "question": 2 * number + right, "role": "question"}
+        | {"stimulus": f"set{number}", "caption_type": ("plain", "tuned")[right], "chosen": "image", "correct": right}
+        | {"excluded": False}
+        for person, number, right in product(range(participants), range(8), (False, True))
+    ]
+    (row,) = Accuracies(answers, seed=0).pairwise()
+    assert row["difference"] == -100
+    assert row["p_value"] == pytest.approx(min(1, binomtest(0, participants).pvalue))
+    assert [row["p_value"] < 0.05, row["ci_high"] < 0] == [shown, shown]
 
 
 def test_agreement():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import bootstrap_interval, resampled_sums, share_interval
+from captionlab.intervals import Ends, bootstrap_interval, resampled_sums, share_interval
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,8 @@ class Mean:
     n: int
 
 
-def mean_over_images(
-    values: Sequence[float], images: Sequence[str], seed: int, ends: tuple[float, float] | None = None
-) -> Mean:
-    """The mean of a value per sample, within `ends` or else a share, its interval over images; ValueError for none."""
+def mean_over_images(values: Sequence[float], images: Sequence[str], seed: int, bounds: Ends | None = None) -> Mean:
+    """The mean of a value per sample, a share without `bounds`, with its interval over images; ValueError for none."""
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
@@ -33,10 +31,10 @@ def mean_over_images(
     for value, image in zip(values, images, strict=True):
         sums[rows[image]] += value, 1
     mean, means = float(np.mean(values)), np.divide(*resampled_sums(sums, seed).T)
-    if ends is None:
+    if bounds is None:
         low, high = share_interval(mean, float(np.var(means)), len(rows), len(values))
     else:
-        low, high = bootstrap_interval(mean, means, len(rows), ends)
+        low, high = bootstrap_interval(mean, means, bounds)
     return Mean(mean, low, high, float(np.std(values)), len(values))
 
 
@@ -97,9 +95,9 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
                 "confidence": (same, [pair.after for pair in same], (0.0, 1.0)),
                 "shift": (same, [pair.before - pair.after for pair in same], (-1.0, 1.0)),
             }
-            for statistic, (of, values, ends) in numbers.items():
+            for statistic, (of, values, bounds) in numbers.items():
                 empty: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "deviation": None, "n": 0}
-                mean = asdict(mean_over_images(values, [pair.image for pair in of], seed, ends)) if values else empty
+                mean = asdict(mean_over_images(values, [pair.image for pair in of], seed, bounds)) if values else empty
                 rows.append({"split": split, "objects": objects, "statistic": statistic, **mean})
     return rows
 

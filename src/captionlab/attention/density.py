@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionlab.intervals import bootstrap_interval, bootstrap_p_value, resampled_sums
+from captionlab.intervals import ANY, bootstrap_interval, bootstrap_p_value, resampled_sums
 
 REACH = 3.0  # a grid reaches this many bandwidths beyond the points
 
@@ -62,7 +62,6 @@ def paired_difference(first: Mapping[str, float], second: Mapping[str, float], s
     means = resampled_sums(values, seed) / len(values)
     differences = means[:, 1] - means[:, 0]
     before, after = values.mean(0)
-    # Where nothing attends at all, another image may have a weight of 1.
-    far, difference = float(np.abs(values).max()) or 1.0, float(after - before)
-    low, high = bootstrap_interval(difference, differences, len(values), (-far, far))
+    difference = float(after - before)
+    low, high = bootstrap_interval(difference, differences, ANY)
     return Difference(before, after, difference, low, high, bootstrap_p_value(differences), len(values))

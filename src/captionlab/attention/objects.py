@@ -115,7 +115,7 @@ def overlap_intervals(
     for depth in depths:
         for measure, values in of_depths.items():
             value, resampled = float(values[0, depth - 1]), values[1:, depth - 1]
-            low, high = symmetric_interval(value, resampled, len(images), (0.0, 1.0))
+            low, high = symmetric_interval(value, resampled, (0.0, 1.0))
             found[depth] |= {f"{measure}_ci_low": low, f"{measure}_ci_high": high}
     return found
 

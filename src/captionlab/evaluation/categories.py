@@ -10,9 +10,20 @@ import yaml
 
 from captionlab.corpora.toyworld.lexicon import NOUNS as TOYWORLD
 from captionlab.files import read_yaml
+from captionlab.texts.plurals import regular_plural
 from captionlab.texts.tagging import NOUNS
 
-_EXPECTED = "{categories: {name: [word, ...], ...}, ambiguous: [word, ...], nothing: [compound, ...]}"
+_EXPECTED = (
+    "{categories: {name: [word, ...], ...}, plurals: {word: [plural, ...], ...}, verbs: [word, ...], "
+    "adjectives: [word, ...], nothing: [compound, ...]}"
+)
+# Right before a word these say that it is no verb: articles, possessives but `her`, and prepositions but `to`.
+_BEFORE_NOUNS = frozenset(
+    (
+        *("a", "an", "the", "his", "its", "their", "our", "my", "your"),
+        *("of", "in", "on", "at", "by", "with", "from", "near", "behind", "beside", "under", "over"),
+    )
+)
 _PATH = str | os.PathLike[str]
 # A word, or the words of a compound.
 Phrase = tuple[str, ...]
@@ -34,36 +45,34 @@ class Mention:
 class Categories:
     """Categories of objects: for each word or compound that names one its category, None for one that names nothing.
 
-    A word that is `ambiguous` is a verb or an adjective, too.
+    Words and compounds are there in singular and plural. Some of the words are `verbs` or `adjectives`, too.
     """
 
     phrases: Mapping[Phrase, str | None]
-    ambiguous: frozenset[Phrase] = frozenset()
+    verbs: frozenset[Phrase] = frozenset()
+    adjectives: frozenset[Phrase] = frozenset()
 
     def of_label(self, label: str) -> str | None:
         """The category of an annotated object, whose label is one of the words; None for an object of no category."""
         return self.phrases.get(tuple(label.lower().split()))
 
-    def mentions(self, words: Sequence[str], lemmas: Sequence[str], tags: Sequence[str]) -> list[Mention]:
+    def mentions(self, words: Sequence[str], tags: Sequence[str]) -> list[Mention]:
         """The objects that a caption names, in order and with repetitions.
 
-        The caption is as captionlab.texts.tagging has it: its words, their lemmas and their tags, all (n,). A word of a
-        list is found by itself or by its lemma, whatever its case; a hyphen is a space. At each place the longest
-        compound counts. Of mentions side by side only the last does, which says what the whole is: a baby elephant is
-        an elephant, and a bus driver a person.
+        The caption is as captionlab.texts.tagging has it: its words and their tags, both (n,). Words of a list are
+        found in singular and plural, whatever their case; a hyphen is a space. At each place the longest compound
+        counts. Of mentions side by side only the last does, which says what the whole is: a baby elephant is an
+        elephant, and a bus driver a person.
 
-        A single word counts where it is tagged as a noun. Taggers take 2 in 100 nouns of COCO's captions for verbs or
-        adjectives; so what is written as in the list, or ends in s, counts whatever its tag, but for what is ambiguous:
-        not the orange of an orange cat, nor the ski of skiing.
+        Tags decide only where a single word is a verb or an adjective, too, and what stands before it does not tell:
+        not the orange of an orange cat, nor the ski of people who ski, but a skateboard, which follows an article.
         """
         kept = [place for place, word in enumerate(words) if word != "-"]
-        written = [words[place].lower() for place in kept]
-        forms = [{word, lemmas[place].lower()} for word, place in zip(written, kept, strict=True)]
+        written, tagged = [words[place].lower() for place in kept], [tags[place] for place in kept]
         found: list[tuple[int, Mention]] = []
         start = 0
-        while start < len(forms):
-            word, tag = written[start], tags[kept[start]]
-            phrases = (one for one in self._beginning(forms[start:]) if self._is_noun(one, word, tag))
+        while start < len(written):
+            phrases = (one for one in self._beginning(written[start:]) if self._is_noun(one, start, written, tagged))
             if not (phrase := next(phrases, None)):
                 start += 1
                 continue
@@ -75,10 +84,16 @@ class Categories:
             start = end
         return [mention for _, mention in found]
 
-    def _is_noun(self, phrase: Phrase, word: str, tag: str) -> bool:
-        """Whether a phrase is a compound, or one word that is a noun here, where it is written and tagged like this."""
-        written = word == phrase[0] or word.endswith("s")
-        return len(phrase) > 1 or tag in NOUNS or (written and phrase not in self.ambiguous)
+    def _is_noun(self, phrase: Phrase, place: int, written: Sequence[str], tags: Sequence[str]) -> bool:
+        """Whether a phrase, which a caption has from this place, is a compound, or one word that is a noun there."""
+        if len(phrase) > 1 or tags[place] in NOUNS:
+            return True
+        if phrase in self.verbs:
+            before = place - 1
+            while before > 0 and tags[before] == "ADJ":
+                before -= 1
+            return before >= 0 and written[before] in _BEFORE_NOUNS
+        return phrase not in self.adjectives
 
     @cached_property
     def _by_first(self) -> Mapping[str, list[Phrase]]:
@@ -88,11 +103,10 @@ class Categories:
             found.setdefault(phrase[0], []).append(phrase)
         return found
 
-    def _beginning(self, forms: Sequence[set[str]]) -> Iterator[Phrase]:
-        """The words and compounds that a caption of such forms begins with, the longest first."""
-        candidates = [phrase for form in sorted(forms[0]) for phrase in self._by_first.get(form, ())]
-        for phrase in sorted(candidates, key=len, reverse=True):
-            if len(phrase) <= len(forms) and all(word in form for word, form in zip(phrase, forms, strict=False)):
+    def _beginning(self, written: Sequence[str]) -> Iterator[Phrase]:
+        """The words and compounds that such words begin with, the longest first."""
+        for phrase in sorted(self._by_first.get(written[0], ()), key=len, reverse=True):
+            if phrase == tuple(written[: len(phrase)]):
                 yield phrase
 
 
@@ -122,7 +136,7 @@ def read_categories(path: _PATH) -> Categories:
         document = read_yaml(path)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CategoriesError(f"{path} cannot be read as YAML: {error}") from error
-    keys = {"categories", "ambiguous", "nothing"}
+    keys = {"categories", "plurals", "verbs", "adjectives", "nothing"}
     if not (isinstance(document, dict) and document.get("categories") and document.keys() <= keys):
         raise CategoriesError(f"{path} is no list of categories; it must be {_EXPECTED}")
     if not isinstance(lists := document["categories"], dict):
@@ -130,11 +144,38 @@ def read_categories(path: _PATH) -> Categories:
     phrases: dict[Phrase, str | None] = {}
     for category, words in lists.items():
         _add(path, phrases, category, [category, *_texts(path, category, words)])
-    ambiguous = {_phrase(word): word for word in _texts(path, "ambiguous", document.get("ambiguous"))}
-    if unknown := [word for phrase, word in ambiguous.items() if phrase not in phrases]:
-        raise CategoriesError(f"{path}: the word {unknown[0]!r} of `ambiguous` is of no category; add it to one")
+    verbs, adjectives = (_listed(path, phrases, document, name) for name in ("verbs", "adjectives"))
+    irregular = _plurals(path, phrases, document)
     _add(path, phrases, None, _texts(path, "nothing", document.get("nothing")))
-    return Categories(phrases, frozenset(ambiguous))
+    plurals = {phrase: [_phrase(regular_plural(" ".join(phrase))), *irregular.get(phrase, [])] for phrase in phrases}
+    every = dict(phrases)
+    for phrase, of_phrase in plurals.items():
+        for plural in of_phrase:
+            every.setdefault(plural, phrases[phrase])
+    # Of adjectives a plural is a noun always, as oranges are; of verbs it may be a form too: he skateboards.
+    forms = {plural for verb in verbs for plural in plurals[verb]} - phrases.keys()
+    return Categories(every, frozenset(verbs | forms), frozenset(adjectives))
+
+
+def _listed(path: _PATH, phrases: Mapping[Phrase, str | None], document: Mapping[str, Any], name: str) -> set[Phrase]:
+    """The words of a list of the document; CategoriesError for one of no category."""
+    words = {_phrase(word): word for word in _texts(path, name, document.get(name))}
+    if unknown := [word for phrase, word in words.items() if phrase not in phrases]:
+        raise CategoriesError(f"{path}: the word {unknown[0]!r} of `{name}` is of no category; add it to one")
+    return {*words}
+
+
+def _plurals(
+    path: _PATH, phrases: Mapping[Phrase, str | None], document: Mapping[str, Any]
+) -> dict[Phrase, list[Phrase]]:
+    """The irregular plurals of the document by their word; CategoriesError for a word of no category."""
+    lists = document.get("plurals") or {}
+    if not isinstance(lists, dict):
+        raise CategoriesError(f"{path}: `plurals` must be {{word: [plural, ...], ...}}, not {lists!r}")
+    plurals = {str(word): [_phrase(plural) for plural in _texts(path, word, of)] for word, of in lists.items()}
+    if unknown := [word for word in plurals if _phrase(word) not in phrases]:
+        raise CategoriesError(f"{path}: the word {unknown[0]!r} of `plurals` is of no category; add it to one")
+    return {_phrase(word): of_word for word, of_word in plurals.items()}
 
 
 def _add(path: _PATH, phrases: dict[Phrase, str | None], category: str | None, words: Sequence[str]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from captionlab.corpora.toyworld.lexicon import NOUNS
-from captionlab.intervals import Ends, bootstrap_interval, resampled_sums
+from captionlab.intervals import Ends, bootstrap_share_interval, resampled_sums
+from captionlab.texts.plurals import regular_plural
 
 # A caption: its image, and its text.
 Caption = tuple[str, str]
@@ -23,9 +24,7 @@ def names_of(label: str, toyworld: bool) -> frozenset[str]:
     The plural of a label is the regular one, of its last word. ValueError for a class that the toy world does not have.
     """
     if not toyworld:
-        name = label.lower()
-        plural = f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"
-        return frozenset((name, re.sub(r"(?<=[^aeiou])ys$", "ies", plural)))
+        return frozenset((label.lower(), regular_plural(label.lower())))
     if label not in NOUNS:
         raise ValueError(f"the toy world has no nouns for the label {label!r}; there are {', '.join(NOUNS)}")
     return frozenset(name for noun in NOUNS[label] for name in (noun.singular, noun.plural))
@@ -59,7 +58,7 @@ def relative_naming(
     sums = resampled_sums(values, seed)
     ends = (0.0, float(values[:, 3].sum() / values[:, 2].sum()))  # no caption of an image names an object, or each does
     resampled = _quotients(sums[sums[:, 2] > 0])
-    return quotient, bootstrap_interval(quotient, resampled, len(values), ends), len(values)
+    return quotient, bootstrap_share_interval(quotient, resampled, len(values), ends), len(values)
 
 
 def _quotients(sums: np.ndarray) -> np.ndarray:

@@ -22,6 +22,8 @@ from captionlab.intervals import (
     Ends,
     bootstrap_interval,
     bootstrap_p_value,
+    bootstrap_share_interval,
+    difference_bounds,
     mcnemar_p_value,
     paired_share_interval,
     resampled_sums,
@@ -35,12 +37,8 @@ from captionlab.tables import read_schema
 Names = Mapping[str, Sequence[str]]
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
-# Where the values of a metric end: at 0 and 100, at 0, or nowhere.
-PER_CENT, FROM_0, ANY = "per cent", "from 0", "any"
 # Which values of a metric are better; of some, as lengths, neither.
 HIGHER, LOWER, NEITHER = 1, -1, 0
-# Intervals narrower than this, in printed units, are of BLEU's smoothing constants, or of images that are all alike.
-NOTHING = 1e-2
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,19 @@ class Metric:
 
     column: str
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    bounds: Ends  # between which its values lie, as they are printed
     scale: float = 100.0
-    ends: str = FROM_0
-    share: bool = False  # of the captions, so that the interval is that of a share
+    share: bool = False  # whether it is a share: of the captions, where the value is their mean, or of what they have
     better: int = HIGHER
+
+    def shares(self, sums: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """Return, if the metric is a share of the captions, those that count of each image over those of a mean image.
+
+        sums: columns (images, width) of `sums_of_images`.
+        """
+        if not self.share or self.value is not mean:
+            return None
+        return np.asarray(sums[self.column][:, 0] * len(sums[CAPTIONS]) / sums[CAPTIONS].sum())
 
 
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -85,9 +92,10 @@ class Result:
     resampled: np.ndarray
     images: tuple[str, ...]
     captions: int
-    ends: str
+    bounds: Ends
     # Of a metric that is a share of the captions: of each image those that count, over the captions of a mean image.
     shares: np.ndarray | None = None
+    share: bool = False  # whether it is a share, of the captions or of what they have
 
     @property
     def place(self) -> tuple[str, str, str | None, str | None, str]:
@@ -154,9 +162,8 @@ def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str,
         columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
         images, sums = sums_of_images(part, columns)
         for name, value, resampled in aggregate(sums, metrics, seed):
-            column, ends = metrics[name].column, metrics[name].ends
-            shares = sums[column][:, 0] * len(images) / len(part) if metrics[name].share else None
-            yield Result(job, corpus, None, None, name, value, resampled, images, len(part), ends, shares)
+            metric, of = metrics[name], (job, corpus, None, None, name, value, resampled, images, len(part))
+            yield Result(*of, metric.bounds, metric.shares(sums), metric.share)
 
 
 def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, list[Any]]:
@@ -237,20 +244,23 @@ def _mean_differences(
         for one, other in zip(results, partners, strict=True):
             one.check_images(other)
         apart = np.array([one.value - other.value for one, other in zip(results, partners, strict=True)])
-        value, low, high = seeds_interval(apart, paired_interval(results, [[other] for other in partners]))
+        over_images, bounds = (
+            paired_interval(results, [[one] for one in partners]),
+            difference_bounds(results[0].bounds),
+        )
+        value, low, high = seeds_interval(apart, over_images, bounds)
         number = {"difference": value, "ci_low": low, "ci_high": high, "p_value": None, "test": None}
         yield {**_where(results), "against": against.pop(), **number, "n": len(results[0].images)}
 
 
 def mean_interval(results: Sequence[Result]) -> tuple[float, float, float]:
-    """The mean of a metric over trainings with the ends of its interval (`seeds_interval`), cut where it ends."""
+    """The mean of a metric over trainings with the ends of its interval (`seeds_interval`)."""
     for other in results[1:]:
         results[0].check_images(other)
     if len(results) == 1:
         return (results[0].value, *images_interval(results))
-    value, low, high = seeds_interval(np.array([one.value for one in results]), images_interval(results))
-    high = min(high, 100.0) if results[0].ends == PER_CENT else high
-    return value, low if results[0].ends == ANY else max(low, 0.0), high
+    values = np.array([one.value for one in results])
+    return seeds_interval(values, images_interval(results), results[0].bounds)
 
 
 def images_interval(results: Sequence[Result]) -> Ends:
@@ -261,7 +271,9 @@ def images_interval(results: Sequence[Result]) -> Ends:
         units = sum(one.captions for one in results)
         low, high = share_interval(value / 100, float(np.var(resampled / 100)), images, units)
         return 100 * low, 100 * high
-    return bootstrap_interval(value, resampled, images, _ends(results[0].ends, value), NOTHING)
+    if results[0].share:
+        return bootstrap_share_interval(value, resampled, images, results[0].bounds)
+    return bootstrap_interval(value, resampled, results[0].bounds)
 
 
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
@@ -271,17 +283,10 @@ def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]
         return 100 * low, 100 * high
     # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
     differences = _paired(results, others, "resampled").round(3)
-    # An image of another kind may have everything of the one, and nothing of the other.
-    every = [one.value for one in (*results, *(other for of_one in others for other in of_one))]
-    far = 100.0 if results[0].ends == PER_CENT else max(1.0, *map(abs, every))
-    difference = float(_paired(results, others, "value"))
-    return bootstrap_interval(difference, differences, len(results[0].images), (-far, far), NOTHING)
-
-
-def _ends(ends: str, value: float) -> Ends:
-    """Ends of the value of an image; of a metric without an end, twice as far from 0 as the value."""
-    far = 100.0 if ends == PER_CENT else max(1.0, 2 * abs(value))
-    return (-far, far) if ends == ANY else (0.0, far)
+    difference, bounds = float(_paired(results, others, "value")), difference_bounds(results[0].bounds)
+    if results[0].share:
+        return bootstrap_share_interval(difference, differences, len(results[0].images), bounds)
+    return bootstrap_interval(difference, differences, bounds)
 
 
 def _paired(results: Sequence[Result], others: Sequence[Sequence[Result]], field: str) -> np.ndarray:

@@ -3,27 +3,35 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from scipy.sparse import csr_array, diags_array, hstack
 from scipy.sparse.linalg import norm
 
+from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.texts.counting import first_of_groups, ngram_counts
 
 ORDERS = 4  # of the n-grams of BLEU and CIDEr
 
 
-def mutual_bleu(images: Sequence[Sequence[str]]) -> list[float]:
-    """BLEU-4, 0 to 1, of every caption against the other captions of its image, one image after the other.
+def mutual_bleu_counts(images: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Count the n-grams of every caption and those that another caption of its image has, one image after the other.
 
-    images: of each its captions, two or more, as tokens joined by spaces. The value of a single caption is smoothed as
-    by pycocoevalcap; its mean over the captions of an image is mBLEU-4 (Shetty et al. 2017).
+    images: the captions of each image, two or more, as tokens joined by spaces. Each caption has the ten counts of
+    `bleu_counts`, with the other captions of its image as references.
     """
-    scorer = BleuScorer(n=ORDERS)
-    for captions in images:
-        for index, caption in enumerate(captions):
-            scorer += (caption, [*captions[:index], *captions[index + 1 :]])
-    _, by_order = scorer.compute_score(option="closest")
-    return list(by_order[ORDERS - 1])
+    every = ((captions, index) for captions in images for index in range(len(captions)))
+    return bleu_counts((captions[index], [*captions[:index], *captions[index + 1 :]]) for captions, index in every)[1]
+
+
+def mutual_bleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """Return mBLEU-4 (...) from sums (..., 11 K) over images, as Shetty et al. 2017 compute it.
+
+    Images have K captions at most. For each rank k the sums have the ten sums of `mutual_bleu_counts` over the k-th
+    captions of all images, and the number of these captions. mBLEU-4 is the mean over k of the corpus BLEU-4 of the
+    k-th captions. A rank counts as often as there are captions of this rank.
+    """
+    of_ranks = sums.reshape(*sums.shape[:-1], -1, BLEU_COUNTS + 1)
+    numbers = of_ranks[..., BLEU_COUNTS]
+    return np.asarray((corpus_bleu(of_ranks, numbers, ORDERS) * numbers).sum(axis=-1) / numbers.sum(axis=-1))
 
 
 def self_cider(images: Sequence[Sequence[str]], references: Mapping[str, Sequence[str]]) -> list[float]:

@@ -155,7 +155,7 @@ def _value_interval(found: Agreement) -> tuple[float | None, float | None]:
     defined = found.resampled[np.isfinite(found.resampled)]
     if found.shares is not None:
         return share_interval(found.value, float(np.var(defined)), found.images, found.n)
-    return bootstrap_interval(found.value, defined, found.images, (-1.0, 1.0))
+    return bootstrap_interval(found.value, defined, (-1.0, 1.0))
 
 
 def _paired(difference: float, ours: Agreement, theirs: Agreement) -> tuple[float | None, float | None, float | None]:
@@ -167,4 +167,4 @@ def _paired(difference: float, ours: Agreement, theirs: Agreement) -> tuple[floa
     p_value = bootstrap_p_value(defined)
     if ours.shares is not None and theirs.shares is not None:
         return *paired_share_interval(ours.shares - theirs.shares), p_value
-    return *bootstrap_interval(difference, defined, ours.images, (-2.0, 2.0)), p_value
+    return *bootstrap_interval(difference, defined, (-2.0, 2.0)), p_value

@@ -48,13 +48,13 @@ class Interval:
         """The smallest true difference that `sign` would have shown in four of five runs (`POWERFUL`).
 
         By normal theory, with several repetitions too: Student's t needs a little more. Of a nearness as `nearest` has
-        it. None where a margin is smaller than `least_margin`.
+        it. None where a margin is smaller than `least_margin`; 0 where the interval has no width.
         """
         reach, deviation = self._spread(chances)
         if self.margin is None or self.one_sided:
             smallest = reach + _NORMAL.inv_cdf(POWERFUL) * deviation
             return None if self.margin is not None and smallest > self.margin else smallest
-        return nearest(self.margin / deviation, reach / deviation, deviation)
+        return nearest(self.margin / deviation, reach / deviation, deviation) if deviation else 0.0
 
     def least_margin(self, chances: int = 1) -> float:
         """The smallest margin within which a difference of 0 would have been shown to be in four of five runs.

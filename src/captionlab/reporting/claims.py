@@ -223,8 +223,8 @@ def _links(claim: AnyClaim, row: Row, evidence: Evidence, cells: Cells) -> list[
 
 
 def _tested(rows: Sequence[Row]) -> list[Row]:
-    """Return the comparisons that the run could make."""
-    return [row for row in rows if row["difference"] is not None]
+    """Return the comparisons that the run could make; one image tells nothing of others."""
+    return [row for row in rows if row["difference"] is not None and row["n"] > 1]
 
 
 def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence) -> dict[str, Value]:

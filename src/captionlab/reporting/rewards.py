@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.naming import different, words
-from captionlab.intervals import Ends, bootstrap_interval, resampled_sums
+from captionlab.intervals import ANY, Ends, bootstrap_interval, resampled_sums
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
@@ -62,13 +62,13 @@ def change_of(rows: Iterable[Row], seed: int) -> Change:
         found[name] = None if None in hits else 100 * float(np.mean(hits))
     captions = {name: [of[name][image]["caption"] for image in images] for name in ("before", "after")}
     differences = earned["after"] - earned["before"]
-    mean, far = float(differences.mean()), float(np.ptp([earned["before"], earned["after"]]))
+    mean = float(differences.mean())
     resampled = resampled_sums(differences[:, None], seed)[:, 0] / len(images)
     return Change(
         before=float(earned["before"].mean()),
         after=float(earned["after"].mean()),
         value=mean,
-        ends=bootstrap_interval(mean, resampled, len(images), (mean - far, mean + far)),
+        ends=bootstrap_interval(mean, resampled, ANY),
         n=len(images),
         commonest=float(earned["commonest"].mean()),
         found_before=found["before"],

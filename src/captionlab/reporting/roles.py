@@ -5,6 +5,7 @@ geometric means, and their differences follow from ratios. A role is compared wi
 of its captioners with that of the reference which it was trained from, else with their mean.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import LOWER, NEITHER, Metric, Names, Result, mean, mean_interval, paired_interval
-from captionlab.intervals import geometric_interval, seeds_interval
+from captionlab.intervals import FROM_0, difference_bounds, geometric_interval, seeds_interval
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
@@ -27,9 +28,9 @@ def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 FLUENCY_METRICS = {
-    PERPLEXITY: Metric("fluency", corpus_perplexity, scale=1.0, better=LOWER),
+    PERPLEXITY: Metric("fluency", corpus_perplexity, (1.0, math.inf), scale=1.0, better=LOWER),
     **{
-        name: Metric(name, mean, scale=1.0, better=NEITHER)
+        name: Metric(name, mean, FROM_0, scale=1.0, better=NEITHER)
         for name in ("length", "nouns", "distinct nouns", "repeated nouns")
     },
 }
@@ -61,7 +62,7 @@ def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[st
         for place in _shared(results, captioners):
             found = [results[captioner][place] for captioner in captioners]
             if place[1] == PERPLEXITY:
-                number = geometric_interval(*_numbers(found), len(found[0].images))
+                number = geometric_interval(*_numbers(found), found[0].bounds)
             else:
                 number = mean_interval(found)
             yield _row(role, place, number, found)
@@ -111,7 +112,8 @@ def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
 def _difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
     """How far captioners are above the mean of their others, with the ends of the interval."""
     means = np.array([_numbers(of_one)[0].mean() for of_one in others])
-    return seeds_interval(_numbers(found)[0] - means, paired_interval(found, others))
+    apart, bounds = _numbers(found)[0] - means, difference_bounds(found[0].bounds)
+    return seeds_interval(apart, paired_interval(found, others), bounds)
 
 
 def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
@@ -120,7 +122,7 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
     means = [[np.exp(np.log(numbers).mean(axis=0)) for numbers in _numbers(of_one)] for of_one in others]
     of_values = np.array([value for value, _ in means])
     of_resamples = np.array([numbers for _, numbers in means])
-    ratios = geometric_interval(values / of_values, resampled / of_resamples, len(found[0].images))
+    ratios = geometric_interval(values / of_values, resampled / of_resamples, FROM_0)
     mean, low, high = (float(np.exp(np.log(of_values).mean())) * (ratio - 1.0) for ratio in ratios)
     return mean, low, high
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import RESAMPLES, bootstrap_interval, bootstrap_p_value, share_interval
+from captionlab.intervals import NOTHING, RESAMPLES, bootstrap_p_value, bootstrap_share_interval, share_interval
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Answer = Mapping[str, Any]
@@ -59,23 +59,24 @@ class Accuracies:
         return rows
 
     def pairwise(self) -> list[dict[str, Any]]:
-        """Rows of the PAIRWISE table: every two types, on the same samples."""
+        """Rows of the PAIRWISE table: every two types, on the same samples.
+
+        Interval and p-value are of the same samples, and neither is corrected for the number of pairs.
+        """
         rows: list[dict[str, Any]] = []
         for name, other in combinations(self.types, 2):
             resampled = _finite(self.resampled[name] - self.resampled[other])
             difference = self.value[name] - self.value[other]
-            low, high = bootstrap_interval(difference, resampled, self.units, (-100.0, 100.0))
-            value = {"difference": difference, "ci_low": low, "ci_high": high, "p_value": bootstrap_p_value(resampled)}
-            rows.append({"caption_type": name, "against": other, **value})
-        adjusted = holm([row["p_value"] for row in rows])
-        return [{**row, "p_adjusted": p_value} for row, p_value in zip(rows, adjusted, strict=True)]
+            low, high = bootstrap_share_interval(difference, resampled, self.units, (-100.0, 100.0))
+            value = {"difference": difference, "ci_low": low, "ci_high": high}
+            rows.append({"caption_type": name, "against": other, **value, "p_value": self._p_value(resampled)})
+        return rows
 
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values after Holm's step-down correction (Holm 1979)."""
-    order = np.argsort(p_values, kind="stable")
-    worst = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1))
-    return np.minimum(1.0, worst)[np.argsort(order)].tolist()
+    def _p_value(self, differences: np.ndarray) -> float:
+        """Two-sided p-value of a difference; where all samples are the same, of a sign test of as many units."""
+        if np.ptp(differences) > NOTHING:
+            return bootstrap_p_value(differences)
+        return min(1.0, 2 * 0.5**self.units) if differences[0] else 1.0
 
 
 def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
@@ -94,7 +95,7 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
             if drawn is not None:
                 value = float(_measure(measure, pairs.sum(axis=0)))
                 none, every = (float(_measure(measure, np.array([agreeing, 1.0]))) for agreeing in (0.0, 1.0))
-                low, high = bootstrap_interval(value, _measure(measure, drawn @ pairs), len(pairs), (none, every))
+                low, high = bootstrap_share_interval(value, _measure(measure, drawn @ pairs), len(pairs), (none, every))
             row = {"caption_type": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high}
             rows.append({**row, "screens": len(pairs)})
     return rows

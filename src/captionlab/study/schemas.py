@@ -73,8 +73,7 @@ PAIRWISE = TableSchema(
     difference=Column(_DOUBLE, "percentage points"),
     ci_low=_LOW,
     ci_high=_HIGH,
-    p_value=Column(_DOUBLE, "two-sided, bootstrap over participants and sets"),
-    p_adjusted=Column(_DOUBLE, "the same after Holm's correction for the number of pairs"),
+    p_value=Column(_DOUBLE, "two-sided, bootstrap over participants and sets; not corrected, as the interval is not"),
 )
 AGREEMENT = TableSchema(
     "agreement of participants",

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
-    ANY,
     Job,
     Metric,
     OfCaptions,
@@ -15,11 +14,12 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.intervals import ANY
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
 DECLARATION = ScoreTable(place=4, asks=("scorers",), references=False, switch="")
-METRICS = {"score": Metric("score", mean, ends=ANY)}
+METRICS = {"score": Metric("score", mean, ANY)}
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:

@@ -18,7 +18,6 @@ from captionlab.evaluation.categories import Categories, Mention, load_categorie
 from captionlab.evaluation.given import Given, Row
 from captionlab.evaluation.summary import (
     LOWER,
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -27,6 +26,7 @@ from captionlab.evaluation.summary import (
     matrix,
     mean,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
@@ -69,9 +69,9 @@ def share(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 METRICS = {
-    "CHAIRi": Metric("mentions", share, ends=PER_CENT, better=LOWER),
-    "CHAIRs": Metric("with_hallucination", mean, ends=PER_CENT, share=True, better=LOWER),
-    "object recall": Metric("recall", share, ends=PER_CENT),
+    "CHAIRi": Metric("mentions", share, PER_CENT, share=True, better=LOWER),
+    "CHAIRs": Metric("with_hallucination", mean, PER_CENT, share=True, better=LOWER),
+    "object recall": Metric("recall", share, PER_CENT, share=True),
 }
 
 
@@ -153,7 +153,7 @@ def judged(
 
 
 def _mentions(row: Row, categories: Categories) -> list[Mention]:
-    return categories.mentions(row["words"], row["lemmas"], row["tags"])
+    return categories.mentions(row["words"], row["tags"])
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:

@@ -19,7 +19,6 @@ from captionlab.declarations import ScoreTable
 from captionlab.evaluation.given import Given
 from captionlab.evaluation.metrics.retrieval import unit_length
 from captionlab.evaluation.summary import (
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -29,6 +28,7 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.scripting import device, folder_of
 from captionlab.tables import Column, TableSchema, read_table
@@ -66,8 +66,9 @@ DECLARATION = ScoreTable(
 PROMPT = "A photo depicts "
 # By key of an evaluation: the name of the score, and w as of section 3 of the one paper, and of the other.
 SCORED = {"clipscore": ("CLIPScore", 2.5), "pac_s": ("PAC-S", 2.0)}
-METRICS = {name: Metric("score", mean) for name, _ in SCORED.values()}
-METRICS |= {f"Ref{name}": Metric("with_references", mean) for name, _ in SCORED.values()}
+METRICS = {name: Metric("score", mean, (0.0, 100 * w)) for name, w in SCORED.values()}
+# The harmonic mean of a score, at most w, and of the largest cosine with a reference, at most 1.
+METRICS |= {f"Ref{name}": Metric("with_references", mean, (0.0, 200 * w / (1 + w))) for name, w in SCORED.values()}
 
 SCORES = TableSchema(
     "CLIPScores",
@@ -139,7 +140,7 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     for (metric, encoder), part in parts(table, "metric", "encoder"):
         described, cut = (
             part.filter(pc.is_valid(part["with_references"])),
-            Metric("cut", mean, ends=PER_CENT, share=True),
+            Metric("cut", mean, PER_CENT, share=True),
         )
         found = [
             *caption_results(job, part, seed, {metric: METRICS[metric]}),

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
-    ANY,
     Job,
     Metric,
     OfCaptions,
@@ -16,6 +15,7 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.intervals import ANY
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
@@ -48,7 +48,7 @@ SCORES = TableSchema(
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """Means over captions by corpus; `job.factors` has what a metric is printed times, by its place in the config."""
     for (name,), part in parts(read_table(path, SCORES), "metric"):
-        metric = Metric("score", mean, job.factors[f"metrics.{name}"], ANY)
+        metric = Metric("score", mean, ANY, job.factors[f"metrics.{name}"])
         yield from caption_results(job, part, seed, {name: metric})
 
 

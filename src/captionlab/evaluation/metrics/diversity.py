@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.declarations import ScoreTable
+from captionlab.evaluation.bleu import BLEU_COUNTS
 from captionlab.evaluation.given import Given, Key
 from captionlab.evaluation.summary import (
     CAPTIONS,
-    FROM_0,
     LOWER,
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -35,8 +34,8 @@ from captionlab.evaluation.summary import (
     parts,
     sums_of_images,
 )
-from captionlab.evaluation.within_image import mutual_bleu, self_cider
-from captionlab.intervals import jackknife_resampled
+from captionlab.evaluation.within_image import mutual_bleu, mutual_bleu_counts, self_cider
+from captionlab.intervals import FROM_0, PER_CENT, jackknife_resampled
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 from captionlab.texts.counting import first_of_groups, ngram_counts
@@ -76,19 +75,23 @@ SCORES = TableSchema(
         nullable=True,
     ),
     **_TYPES,
-    mbleu_4=Column(_DOUBLE, "BLEU-4 against other captions of its image, 0 to 1; missing without any", nullable=True),
+    mbleu_counts=Column(
+        pa.list_(pa.int32(), BLEU_COUNTS),
+        "counts of BLEU against the other captions of its image, as `bleu_counts` of the scores against references; "
+        "missing where it is alone",
+        nullable=True,
+    ),
     self_cider=Column(
         _DOUBLE,
         "diversity of the captions of its image, 0 to 1; missing where it is alone, or references have no idf",
         nullable=True,
     ),
 )
-NOVELTY = Metric("novel", mean, ends=PER_CENT, share=True)
-PRINTED = {"mbleu_4": "mBLEU-4", "self_cider": "self-CIDEr"}
+NOVELTY = Metric("novel", mean, PER_CENT, share=True)
 # Of the captions of an image.
 METRICS = {
-    "mBLEU-4": Metric("mBLEU-4", mean, better=LOWER),
-    **{name: Metric(name, mean) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
+    "mBLEU-4": Metric("mBLEU-4", mutual_bleu, PER_CENT, better=LOWER),
+    **{name: Metric(name, mean, PER_CENT) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
 }
 
 logger = logging.getLogger(__name__)
@@ -142,7 +145,7 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
         of_corpus = partial(Result, job, corpus, None, None)
         yield from _over_images(of_corpus, part, seed)
         yield from caption_results(job, part.filter(pc.is_valid(part["novel"])), seed, {"novelty": NOVELTY})
-        yield from _within_images(of_corpus, part.filter(pc.is_valid(part["mbleu_4"])), seed)
+        yield from _within_images(of_corpus, part.filter(pc.is_valid(part["mbleu_counts"])), seed)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
@@ -164,18 +167,18 @@ def _types(texts: Sequence[Sequence[str]], images: Sequence[str], n: int) -> lis
 
 def _among_themselves(
     corpus: str, keys: Sequence[Key], tokens: Mapping[Key, str], references: Mapping[str, Sequence[str]]
-) -> dict[str, list[float | None]]:
-    """The columns mbleu_4 and self_cider of captions, which are sorted by image."""
+) -> dict[str, list[Any]]:
+    """The columns mbleu_counts and self_cider of captions, which are sorted by image."""
     several = [found for _, of_image in groupby(keys, itemgetter(0)) if len(found := list(of_image)) > 1]
     images = [[tokens[key] for key in found] for found in several]
     places = [key for found in several for key in found]
-    bleu, cider = dict(zip(places, mutual_bleu(images), strict=True)), {}
+    bleu, cider = dict(zip(places, mutual_bleu_counts(images), strict=True)), {}
     if images and len(references) > 1:
         of_images = zip(several, self_cider(images, references), strict=True)
         cider = {key: value for found, value in of_images for key in found}
     elif images:
         logger.warning("%s: self-CIDEr is missing, because the idf of every n-gram is 0 with one image", corpus)
-    return {"mbleu_4": [bleu.get(key) for key in keys], "self_cider": [cider.get(key) for key in keys]}
+    return {"mbleu_counts": [bleu.get(key) for key in keys], "self_cider": [cider.get(key) for key in keys]}
 
 
 def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
@@ -190,24 +193,38 @@ def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) ->
     without = np.column_stack([100 * _share(others, ngrams - sums["ngrams"]), others[:, 0]])
     resampled = np.clip(jackknife_resampled(values, without, seed), 0, [100] * len(ORDERS) + [np.inf])
     for column, name in enumerate((*(f"distinct-{n}" for n in ORDERS), "vocabulary")):
-        ends = FROM_0 if name == "vocabulary" else PER_CENT
-        yield of_corpus(name, float(values[column]), resampled[:, column], images, len(part), ends)
-    for name, value, resampled in aggregate(sums, {"length": Metric("length", mean, scale=1.0)}, seed):
+        bounds = FROM_0 if name == "vocabulary" else PER_CENT
+        yield of_corpus(name, float(values[column]), resampled[:, column], images, len(part), bounds)
+    for name, value, resampled in aggregate(sums, {"length": Metric("length", mean, FROM_0, scale=1.0)}, seed):
         yield of_corpus(name, value, resampled, images, len(part), FROM_0)
 
 
 def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
-    """mBLEU-4, self-CIDEr and distinct-n of the captions of an image, each the mean over images."""
+    """mBLEU-4 of the corpus, and the means over images of self-CIDEr and of distinct-n of the captions of an image."""
     if len(part):
-        means = [name for name in ("mbleu_4", "self_cider") if not part[name].null_count]
-        images, sums = sums_of_images(part, _columns(part, "image_types", *means))
-        of_image = {PRINTED[name]: sums[name] / sums[CAPTIONS] for name in means}
+        cider = [] if part["self_cider"].null_count else ["self_cider"]
+        images, sums = sums_of_images(part, _columns(part, "image_types", *cider))
+        of_image = {"mBLEU-4": _counts_by_rank(part)}
+        if cider:
+            of_image["self-CIDEr"] = sums["self_cider"] / sums[CAPTIONS]
         distinct = _share(sums["image_types"], sums["ngrams"])
         of_image |= {f"distinct-{n} in an image": distinct[:, n - 1 : n] for n in ORDERS}
         of_image[CAPTIONS] = np.ones((len(images), 1))
         metrics = {name: METRICS[name] for name in of_image if name != CAPTIONS}
         for name, value, resampled in aggregate(of_image, metrics, seed):
             yield of_corpus(name, value, resampled, images, len(part), PER_CENT)
+
+
+def _counts_by_rank(part: pa.Table) -> np.ndarray:
+    """Return for each image (images, 11 K), in order, the numbers that `mutual_bleu` adds up, for each rank of caption.
+
+    The rows of an image are together, in the order of their index.
+    """
+    _, first, image = np.unique(part["image_id"].to_numpy(), return_index=True, return_inverse=True)
+    rank = np.arange(len(part)) - first[image]
+    found = np.zeros((len(first), rank.max() + 1, BLEU_COUNTS + 1))
+    found[image, rank] = np.column_stack([matrix(part["mbleu_counts"]), np.ones(len(part))])
+    return found.reshape(len(first), -1)
 
 
 def _columns(part: pa.Table, *names: str) -> dict[str, np.ndarray]:

@@ -21,15 +21,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.declarations import ScoreTable
+from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 from captionlab.evaluation.summary import (
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -39,6 +38,7 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY, CAPTIONER
 from captionlab.tables import Column, TableSchema, read_table
 
@@ -176,15 +176,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
-    scorer = BleuScorer(n=4)
-    for pair in texts.pairs:
-        scorer += pair
-    _, scores = scorer.compute_score(option="closest")
-    counts = []
-    for found in scorer.ctest:
-        length = found["testlen"]
-        closest = min((abs(other - length), other) for other in found["reflen"])[1]
-        counts.append([length, closest, *found["guess"], *found["correct"]])
+    scores, counts = bleu_counts(texts.pairs)
     return {**{f"bleu_{order}": of_order for order, of_order in enumerate(scores, 1)}, "bleu_counts": counts}
 
 
@@ -267,14 +259,6 @@ def _counted_chunks(statistics: list[float]) -> list[float]:
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
 
-def corpus_bleu(sums: np.ndarray, captions: np.ndarray, order: int) -> np.ndarray:
-    """Corpus BLEU (...) up to n-grams of this order from sums (..., 10) of `bleu_counts`, smoothed as pycocoevalcap."""
-    tiny, small = 1e-15, 1e-9
-    length, reference = sums[..., 0] + tiny, sums[..., 1] + small
-    precisions = (sums[..., 6 : 6 + order] + tiny) / (sums[..., 2 : 2 + order] + small)
-    return np.prod(precisions, axis=-1) ** (1 / order) * np.exp(np.minimum(0, 1 - reference / length))
-
-
 def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     """Corpus METEOR (...) from sums (..., 23) of `meteor_statistics`.
 
@@ -302,13 +286,13 @@ BLEU = TextMetric(
     {
         **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
         "bleu_counts": Column(
-            pa.list_(pa.int32(), 10),
+            pa.list_(pa.int32(), BLEU_COUNTS),
             "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
             "those found in a reference, n = 1 to 4",
         ),
     },
     _bleu,
-    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), ends=PER_CENT) for n in range(1, 5)},
+    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), PER_CENT) for n in range(1, 5)},
     {f"BLEU@{n}": f"bleu_{n}" for n in range(1, 5)},
 )
 METEOR = TextMetric(
@@ -322,13 +306,13 @@ METEOR = TextMetric(
         ),
     },
     _meteor,
-    {"METEOR": Metric("meteor_statistics", corpus_meteor, ends=PER_CENT)},
+    {"METEOR": Metric("meteor_statistics", corpus_meteor, PER_CENT)},
     {"METEOR": "meteor"},
 )
 _ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
-ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, ends=PER_CENT)}, {"ROUGE-L": "rouge_l"})
+ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, PER_CENT)}, {"ROUGE-L": "rouge_l"})
 _CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
-CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean)}, {"CIDEr": "cider"})
+CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean, (0.0, 1000.0))}, {"CIDEr": "cider"})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}

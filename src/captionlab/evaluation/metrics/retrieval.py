@@ -3,6 +3,7 @@
 Dessì et al. 2023, section 4: as the authors' code has it (blocks of images), and as the paper (random candidates).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,6 @@ import pyarrow.compute as pc
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
     LOWER,
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -23,13 +23,14 @@ from captionlab.evaluation.summary import (
     parts,
     sums_of_images,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
 DECLARATION = ScoreTable(place=2, asks=("retrievers",), references=False, switch="")
 WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
-METRICS = {name: Metric(f"within_{k}", mean, ends=PER_CENT) for name, k in WITHIN.items()}
-METRICS["mean rank"] = Metric("rank", mean, scale=1.0, better=LOWER)
+METRICS = {name: Metric(f"within_{k}", mean, PER_CENT, share=True) for name, k in WITHIN.items()}
+METRICS["mean rank"] = Metric("rank", mean, (1.0, math.inf), scale=1.0, better=LOWER)
 
 # Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
 # two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.
@@ -185,9 +186,8 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
         images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}})
         candidates = among(protocol, pc.unique(part["candidates"]).to_pylist())
         for name, value, resampled in aggregate(sums, METRICS, seed):
-            column, ends = METRICS[name].column, METRICS[name].ends
-            shares = sums[column][:, 0] * len(images) / len(rank) if name in WITHIN else None
-            yield Result(job, corpus, retriever, candidates, name, value, resampled, images, len(rank), ends, shares)
+            metric, of = METRICS[name], (job, corpus, retriever, candidates, name, value, resampled, images, len(rank))
+            yield Result(*of, metric.bounds, metric.shares(sums), metric.share)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:

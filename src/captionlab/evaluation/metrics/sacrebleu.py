@@ -15,7 +15,6 @@ import pyarrow as pa
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.given import Given, Row
 from captionlab.evaluation.summary import (
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -23,6 +22,7 @@ from captionlab.evaluation.summary import (
     caption_results,
     caption_values,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
@@ -71,7 +71,7 @@ def corpus_sacrebleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     return np.reshape(found, sums.shape[:-1])
 
 
-METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, scale=1.0, ends=PER_CENT)}
+METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, PER_CENT, scale=1.0)}
 
 
 def score(given: Given) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,6 @@ from pycocoevalcap import spice
 from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import LOCALE, find_java
 from captionlab.evaluation.summary import (
-    PER_CENT,
     Job,
     Metric,
     OfCaptions,
@@ -32,13 +31,14 @@ from captionlab.evaluation.summary import (
     caption_values,
     mean,
 )
+from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 
 DECLARATION = ScoreTable(place=3, asks=(), references=True, switch="spice")
-METRICS = {"SPICE": Metric("all", mean, ends=PER_CENT)}
+METRICS = {"SPICE": Metric("all", mean, PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program beside All, and what is of them.
 CATEGORIES = {

@@ -49,7 +49,7 @@ def colour_rows(captions: Mapping[str, Iterable[Row]], seed: int) -> Iterator[di
         drawn = _colours_on_top(resampled_sums(counts, seed).reshape(shape), is_colour)
         for (one, name), (other, against) in permutations(enumerate(spoken), 2):
             apart, resampled = float(found[one] - found[other]), drawn[:, one] - drawn[:, other]
-            number = (apart, *bootstrap_interval(apart, resampled, len(counts), (-TOP, TOP)))
+            number = (apart, *bootstrap_share_interval(apart, resampled, len(counts), (-TOP, TOP)))
             yield row(corpus, EXPERIMENT, name, MEASURE, number, len(counts), against=against)
 
 

@@ -26,7 +26,7 @@ SIMULATED_NOTE = (
     "Simulated participants: a retriever drew the images. No person took part; the numbers say nothing about people."
 )
 RECORD_COLUMNS = (
-    "participants", "quantity", "caption_type", "against", "value", "ci_low", "ci_high", "p_value", "p_adjusted", "n",
+    "participants", "quantity", "caption_type", "against", "value", "ci_low", "ci_high", "p_value", "n",
     "published", "verdict", "smallest_difference", "config", "seed", "commit",
 )  # fmt: skip
 
@@ -136,7 +136,8 @@ def _notes(who: str, results: Mapping[str, Sequence[Row]], sheet: Sheet) -> list
         *filter(None, [legend(record["verdict"] for record in sheet.records)]),
         f"{len(everybody)} {who} took part; {excluded} missed more than one control and do not count. Controls do not "
         "count either. Chance is 10 %.",
-        "Differences: two-sided bootstrap over participants and sets, p after Holm's correction.",
+        "Differences: two-sided bootstrap over participants and sets; neither intervals nor p are corrected for the "
+        "number of comparisons.",
     ]
     for row in results["agreement"]:
         if (row["caption_type"], row["measure"]) == (ALL_TYPES, "kappa") and row["value"] is not None:
@@ -169,10 +170,10 @@ def study_differences(
 
 
 def _both_ways(pairwise: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float, float, float]]:
-    """Difference, ends of its interval and adjusted p-value of two types, whichever way round it was computed."""
+    """Difference, ends of its interval and p-value of two types, whichever way round it was computed."""
     found = {}
     for row in pairwise:
         for sign, pair in ((1, (row["caption_type"], row["against"])), (-1, (row["against"], row["caption_type"]))):
             low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
-            found[pair] = sign * row["difference"], low, high, row["p_adjusted"]
+            found[pair] = sign * row["difference"], low, high, row["p_value"]
     return found

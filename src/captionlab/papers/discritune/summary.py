@@ -27,8 +27,8 @@ from captionlab.evaluation.metrics.retrieval import retrieval_results
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import NOTHING, PER_CENT, Job, Metric, Names, Result, caption_results, mean
-from captionlab.intervals import SIMILAR, bootstrap_interval, seeds_interval, within
+from captionlab.evaluation.summary import Job, Metric, Names, Result, caption_results, mean
+from captionlab.intervals import ANY, PER_CENT, SIMILAR, bootstrap_interval, difference_bounds, seeds_interval, within
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.adjectives import colour_rows
@@ -218,13 +218,13 @@ def gain_rows(
                     f"{label} and its parent {parent} were evaluated on different images of {first} and {second} "
                     f"({metric}); their gains cannot be compared"
                 )
-            far = max(1.0, *(abs(result.value) for result in every))
             more = np.array([(a.value - b.value) - (c.value - d.value) for (a, b), (c, d) in found])
             resampled = [(a.resampled - b.resampled) - (c.resampled - d.resampled) for (a, b), (c, d) in found]
             # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
             drawn, mean_of = np.mean(resampled, axis=0).round(3), float(more.mean())
-            over_images = bootstrap_interval(mean_of, drawn, len(*images), (-far, far), NOTHING)
-            place, number = (first, "gains", label, metric), seeds_interval(more, over_images)
+            bounds = difference_bounds(difference_bounds(every[0].bounds))
+            number = seeds_interval(more, bootstrap_interval(mean_of, drawn, bounds), bounds)
+            place = first, "gains", label, metric
             yield row(*place, number, len(*images), seeds=len(pairs), against=f"{GAIN_ON}{against}")
 
 
@@ -246,7 +246,7 @@ def transfer_rows(
         for found in difference_rows(roles, of_two, other, {}, {}):
             if found["corpus"] in foreign[other]:
                 place = found["corpus"], found["measure"], None
-                of_other = np.array([results[name][place].value for name in there[other]])
+                of_other = [results[name][place] for name in there[other]]
                 yield {**found, **_with_seeds_of(of_other, found), "experiment": "transfer"}
 
 
@@ -278,14 +278,16 @@ def _nearness(found: Row, of: float) -> dict[str, Any]:
     return {**found, **nearness, "measure": f"{NEARNESS}{found['measure']}"}
 
 
-def _with_seeds_of(values: np.ndarray, found: Row) -> dict[str, float]:
+def _with_seeds_of(others: Sequence[Result], found: Row) -> dict[str, float]:
     """The ends of a difference from the mean of several trainings, whose seeds are another independent source."""
-    if len(values) == 1:
+    if len(others) == 1:
         return {}
-    middle, _, high = seeds_interval(values, (float(values.mean()), float(values.mean())))
+    values, bounds = np.array([one.value for one in others]), difference_bounds(others[0].bounds)
+    middle, _, high = seeds_interval(values, (float(values.mean()), float(values.mean())), ANY)
     low, up = found["difference"] - found["ci_low"], found["ci_high"] - found["difference"]
     distances = [float(np.hypot(distance, high - middle)) for distance in (low, up)]
-    return {"ci_low": found["difference"] - distances[0], "ci_high": found["difference"] + distances[1]}
+    ends = found["difference"] - distances[0], found["difference"] + distances[1]
+    return {"ci_low": max(ends[0], bounds[0]), "ci_high": min(ends[1], bounds[1])}
 
 
 def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
@@ -293,12 +295,7 @@ def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -
     repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
     repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
     found = [*caption_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
-    for result in caption_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean, ends=PER_CENT)}):
-        of_corpus = repeated.filter(pc.equal(repeated["corpus"], result.corpus))
-        counts = dict.fromkeys(result.images, 0.0)
-        for image, count in zip(of_corpus["image_id"].to_pylist(), of_corpus["repeats"].to_pylist(), strict=True):
-            counts[image] += count * len(counts) / len(of_corpus)
-        found.append(replace(result, shares=np.array([*counts.values()])))
+    found += caption_results(job, repeated, seed, {REPETITIONS: Metric("repeats", mean, PER_CENT, share=True)})
     return {(result.corpus, result.metric, None): result for result in found}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from captionlab.evaluation.rows import row
 from captionlab.intervals import (
+    ANY,
     RESAMPLES,
     SIMILAR,
     bootstrap_interval,
@@ -92,12 +93,10 @@ def _over_parts(
     resampled = np.array([of_seed[:shortest] for of_seed in drawn]).mean(axis=0)
     mean, (_, measure, _, against) = float(means.mean()), name
     if measure not in SHARES:
-        far = max(1.0, 2 * abs(mean))
-        return seeds_interval(means, bootstrap_interval(mean, resampled, images, (-far, far)))
+        return seeds_interval(means, bootstrap_interval(mean, resampled, ANY), ANY)
     middle = 50.0 if against == HALF else 0.0
     ends = share_interval((mean + middle) / 100, float(np.var(resampled / 100)), images, images * len(columns))
-    value, low, high = seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle))
-    return value, max(low, -middle), min(high, 100.0 - middle)
+    return seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle), (-middle, 100.0 - middle))
 
 
 def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:

@@ -19,8 +19,8 @@ from captionlab.evaluation.metrics.nlg import read_scores
 from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
-from captionlab.evaluation.summary import ANY, PER_CENT, Job, Metric, Result, caption_results, mean
-from captionlab.intervals import independent_difference, seeds_interval, share_interval
+from captionlab.evaluation.summary import Job, Metric, Result, caption_results, mean
+from captionlab.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
@@ -115,7 +115,7 @@ def captioner_results(
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
-        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, scorer.factor, ANY)}):
+        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, ANY, scorer.factor)}):
             places[result.corpus, "score", scorer.label] = result
     return places
 
@@ -148,7 +148,8 @@ def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Resu
     names = (CONNECTED, *CONNECTED_BY.values())
     counted = _counted(captions["corpus"], captions["image_id"], np.array(counts).reshape(-1, 1 + len(names)))
     metrics = {
-        name: Metric("counts", partial(_share, part=part), ends=PER_CENT) for part, name in enumerate(names, start=1)
+        name: Metric("counts", partial(_share, part=part), PER_CENT, share=True)
+        for part, name in enumerate(names, start=1)
     }
     yield from (result for result in caption_results(job, counted, seed, metrics) if result.corpus in spoken)
 
@@ -176,7 +177,9 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
         for measure, tags in TOP_WORDS.items():
             wanted = mostly_tagged(every, tags)
             is_wanted = np.array([word in wanted for word in words] + [False] * (COUNTED - len(words)))
-            metrics[measure] = Metric("counts", partial(wanted_on_top, is_wanted=is_wanted), scale=1.0)
+            metrics[measure] = Metric(
+                "counts", partial(wanted_on_top, is_wanted=is_wanted), (0.0, float(TOP)), scale=1.0
+            )
         yield from caption_results(job, _counted([corpus] * len(of_images), [*of_images], matrix), seed, metrics)
 
 
@@ -262,8 +265,8 @@ def _pattern_share(
     shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
     # Other seeds see the same images, so they are no further units.
     of_images = share_interval(float(shares.mean()), 0.0, n, n)
-    share, low, high = (100.0 * end for end in seeds_interval(shares, of_images))
-    return (share, max(low, 0.0), min(high, 100.0)), n
+    share, low, high = (100.0 * end for end in seeds_interval(shares, of_images, (0.0, 1.0)))
+    return (share, low, high), n
 
 
 def _pattern(rows: Sequence[Row], wanted: tuple[Any, ...]) -> Row | None:

@@ -80,7 +80,7 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         # The images of the two sides are others, so with a seed of its own each; equal ones draw alike.
         resampled = [resampled_sums(one[:, None], seed + place)[:, 0] / len(one) for place, one in enumerate(shifts)]
         value = float(shifts[0].mean() - shifts[1].mean())
-        number = value, *bootstrap_interval(value, resampled[0] - resampled[1], images, (-1.0, 1.0))
+        number = value, *bootstrap_interval(value, resampled[0] - resampled[1], (-2.0, 2.0))
         squares = sum(float(((of_side - of_side.mean()) ** 2).sum()) for of_side in shifts)
         margin = SMALL_EFFECT * math.sqrt(squares / sum(len(of_side) - 1 for of_side in shifts))
         near, against = within(*number, margin), "all other splits"
@@ -115,7 +115,7 @@ def compared(
             yield measure, (float(difference[0]), low, high), int(total.min())
         elif unchanged.min() >= 2:
             value, others = float(difference[0]), _differences(measure, resampled)
-            low, high = bootstrap_interval(value, others[np.isfinite(others)], len(images), (-1.0, 1.0))
+            low, high = bootstrap_interval(value, others[np.isfinite(others)], (-2.0, 2.0))
             yield measure, (value, low, high), int(unchanged.min())
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from captionlab.ablation.comparison import mean_over_images
 from captionlab.evaluation.rows import row
-from captionlab.intervals import SIMILAR, Ends, within
+from captionlab.intervals import FROM_0, SIMILAR, Ends, within
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -18,6 +18,8 @@ from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 ATTENTION, SPECIAL = "attention", "special tokens"
 STATISTICS = {"deviation": "standard deviation of the attention", "mass": "attention mass"}
+# Attention is between 0 and 1, so its standard deviation is at most a half.
+BOUNDS = {"deviation": (0.0, 0.5), "mass": FROM_0}
 # What a special token must draw more than to have most of the attention.
 HALF = "half of the attention"
 
@@ -34,8 +36,7 @@ def attention_rows(
         for relation, statistic in product(dict.fromkeys(found["relation"] for found in rows), STATISTICS):
             chosen = [found for found in rows if found["relation"] == relation]
             of_images = [found[statistic] for found in chosen]
-            ends = (0.0, 2 * max(of_images) or 1.0)  # of a mass there is no other end
-            mean = _mean(of_images, [found["image_id"] for found in chosen], seed, ends)
+            mean = _mean(of_images, [found["image_id"] for found in chosen], seed, BOUNDS[statistic])
             values.append(row(corpus, ATTENTION, role, statistic, *mean, relation))
     for found in differences:
         number, statistic = three(found, "difference"), found["statistic"]
@@ -74,10 +75,10 @@ def special_rows(corpus: str, shares: Mapping[str, Sequence[Row]], seed: int) ->
 
 
 def _mean(
-    values: Sequence[float], images: Sequence[str], seed: int, ends: Ends
+    values: Sequence[float], images: Sequence[str], seed: int, bounds: Ends
 ) -> tuple[tuple[float, float, float], int]:
     """The mean over images with its interval, and how many values it is of."""
-    mean = mean_over_images(values, images, seed, ends)
+    mean = mean_over_images(values, images, seed, bounds)
     return (mean.value, mean.ci_low, mean.ci_high), mean.n
 
 

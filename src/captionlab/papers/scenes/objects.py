@@ -9,7 +9,7 @@ import numpy as np
 
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.evaluation.rows import row
-from captionlab.intervals import NORMAL, NOTHING, alike, independent_difference, student_interval
+from captionlab.intervals import NORMAL, NOTHING, independent_difference, student_interval
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
@@ -55,7 +55,7 @@ def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], 
     rows = []
     for (role, depth, against), values in apart.items():
         if len(values) > 1:
-            number = student_interval(np.array(values), len(values), (-1.0, 1.0))
+            number = student_interval(np.array(values), (-1.0, 1.0))
             rows.append(row(corpus, "overlap", role, "RBO", number, images[role, depth], level=depth, against=against))
     for found in correlations:
         if found["r"] is not None and found["degrees"] > 1:
@@ -101,10 +101,10 @@ def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, f
 def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
     """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
 
-    His has no width where all pairs lie on a line; there it is that of pairs that are `alike`.
+    It has no width where all pairs lie on a line.
     """
     if 1 - abs(r) <= NOTHING:
-        return r, *alike(r, pairs, (-1.0, 1.0))
+        return r, r, r
     middle, distance = math.atanh(r), NORMAL / math.sqrt(pairs - 3)
     return r, math.tanh(middle - distance), math.tanh(middle + distance)
 

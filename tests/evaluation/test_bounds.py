@@ -1,0 +1,107 @@
+"""Every metric declares the bounds of its values, and no interval leaves them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from interval_ranges import NAMED, intervals_outside
+
+from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice
+from captionlab.evaluation.summary import (
+    Job,
+    Metric,
+    caption_results,
+    comparison_columns,
+    images_interval,
+    mean,
+    summary_columns,
+)
+from captionlab.intervals import FROM_0, PER_CENT, difference_bounds
+from captionlab.papers.probing.summary import top_word_results
+from captionlab.reporting.roles import FLUENCY_METRICS, difference_rows, value_rows
+from captionlab.schemas import TAGGED
+
+MODULES = (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
+METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS
+SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall"}
+JOB = Job("child", "main", "greedy", {"toy": "test"})
+
+
+def scored(name, values):
+    """A table with a caption for each of these values."""
+    images = [str(image) for image, _ in enumerate(values)]
+    return pa.table({"corpus": ["toy"] * len(values), "image_id": images, name: values})
+
+
+def test_metrics_declare_the_bounds_that_they_have():
+    assert {name: metric.bounds for name, metric in METRICS.items()} == {
+        name: pytest.approx(NAMED[name]) for name in METRICS
+    }
+    assert {name for name, metric in METRICS.items() if metric.share} == SHARES
+
+
+def test_over_two_trainings_no_interval_leaves_the_bounds():
+    """CIDEr of 4 and of 8: Student's t over both reaches from -1,941 to 3,141."""
+    metric = {"CIDEr": METRICS["CIDEr"]}
+    generator = np.random.default_rng(0)
+    tables = {
+        name: scored("cider", np.clip(generator.normal(mean_of, 1, 20), 0, 10))
+        for name, mean_of in {"child": 4.0, "child-2": 8.0, "parent": 5.0, "parent-2": 1.0}.items()
+    }
+    found = [
+        result
+        for name, table in tables.items()
+        for result in caption_results(replace(JOB, captioner=name), table, 3, metric)
+    ]
+    trainings = {"child": ["child", "child-2"], "parent": ["parent", "parent-2"]}
+    summary = summary_columns(found, trainings)
+    both = summary["seeds"].index(2)
+    assert (summary["ci_low"][both], summary["ci_high"][both]) == (0.0, 1000.0)
+    assert min(summary["ci_low"]) >= 0
+    assert max(summary["ci_high"]) <= 1000
+    compared = comparison_columns(found, {"child": "parent", "child-2": "parent-2"}, {}, trainings)
+    both = compared["seeds"].index(2)
+    assert (compared["ci_low"][both], compared["ci_high"][both]) == (-1000.0, 1000.0)
+
+    roles = {name: {("toy", "CIDEr", None): result} for name, result in zip(tables, found, strict=True)}
+    (value, _) = value_rows(trainings, roles)
+    assert (value["ci_low"], value["ci_high"]) == (0.0, 1000.0)
+    (difference,) = difference_rows(trainings, roles, "parent", {"child": "parent", "child-2": "parent-2"}, {})
+    assert (difference["ci_low"], difference["ci_high"]) == difference_bounds((0.0, 1000.0))
+
+
+def test_a_mean_of_counts_that_are_all_zero_has_no_other_values():
+    """No resample has a verb among its ten most frequent words."""
+    captions = [
+        {"corpus": "toy", "image_id": str(image), "caption_index": 0, "words": ["a", "dog"], "lemmas": ["a", "dog"]}
+        | {"tags": ["DET", "NOUN"]}
+        for image in range(1000)
+    ]
+    table = pa.Table.from_pylist(captions, TAGGED.schema)
+    nouns, verbs = top_word_results(JOB, table, 0)
+    assert (nouns.value, *images_interval([nouns])) == (1.0, 1.0, 1.0)
+    assert (verbs.value, *images_interval([verbs])) == (0.0, 0.0, 0.0)
+    (lengths,) = caption_results(JOB, scored("length", [0] * 1000), 0, {"length": Metric("length", mean, FROM_0)})
+    assert images_interval([lengths]) == (0.0, 0.0)
+
+
+def test_a_share_of_mentions_that_is_zero_leaves_some_unseen():
+    """None of 50 images has a hallucinated object; CHAIRi is a share of the mentions."""
+    mentions = pa.FixedSizeListArray.from_arrays(pa.array([2, 0] * 50), 2)
+    table = scored("mentions", mentions)
+    (found,) = caption_results(JOB, table, 0, {"CHAIRi": METRICS["CHAIRi"]})
+    assert found.bounds == PER_CENT
+    assert images_interval([found]) == (0.0, pytest.approx(100 * (1 - 0.025 ** (1 / 50))))
+
+
+def test_a_table_with_an_interval_that_cannot_be_is_found(tmp_path):
+    columns = "metric,against,value,ci_low,ci_high\n"
+    rows = ("CIDEr,,500,20,1708", "CIDEr,,20,5,30", "CIDEr,parent,20,-5,30", "P@1,,,,", "P@1,,20,21,30")
+    (tmp_path / "evaluation.csv").write_text(columns + "\n".join(rows))
+    found, intervals = intervals_outside(tmp_path)
+    assert intervals == 4
+    assert [one.partition("'ci_high': ")[2] for one in found] == ["'1708'}", "'30'}"]
+    (tmp_path / "evaluation.csv").write_text(f"{columns}unheard of,,1,0,2\n")
+    with pytest.raises(KeyError, match="unhea"):
+        intervals_outside(tmp_path)
