@@ -68,7 +68,13 @@ def test_a_crowd(tmp_path, flickr8k):
     lines = [["33_c.jpg", "11_a.jpg#0", 0.25, 1, 3], ["22_b.jpg", "33_c.jpg#0", 1, 3, 0]]
     lines.append(["33_c.jpg", "33_c.jpg#1", 1, 3, 0])  # one of its references
     made = read_set(tmp_path, flickr8k, **CROWD, **write_flickr8k(tmp_path, BY_ID, lines))
-    assert [tuple(row.values()) for row in made["ratings"]] == [("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0)]
+    assert [tuple(row.values()) for row in made["ratings"]] == [
+        ("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0), ("33_c", 1, "crowd", 1.0),
+    ]  # fmt: skip
+    references = {image: [row["caption"] for row in made["captions"] if row["image_id"] == image] for image in TEXTS}
+    words = {image: [" ".join(text.split()) for text in texts] for image, texts in TEXTS.items()}
+    # The judgement stays; the caption is no reference of its image any more, for none of the image's judged captions.
+    assert references == {"11_a": [], "22_b": words["22_b"], "33_c": [words["33_c"][0], *words["33_c"][2:]]}
 
 
 def test_references_are_drawn_by_the_seed(tmp_path, flickr8k):
