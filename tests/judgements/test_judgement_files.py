@@ -43,9 +43,9 @@ def test_experts(tmp_path, flickr8k, caplog):
     ]
     made = read_set(tmp_path, flickr8k, **EXPERT, **write_flickr8k(tmp_path, BY_ID, lines))
     assert [tuple(row.values()) for row in made["candidates"]] == [
-        ("11_a", 0, "A brown dog runs on sand ."),
-        ("11_a", 1, "A white dog runs on a floor ."),
-        ("22_b", 0, "A black dog runs on grass ."),
+        ("11_a", 0, "A brown dog runs on sand .", 3),
+        ("11_a", 1, "A white dog runs on a floor .", 3),
+        ("22_b", 0, "A black dog runs on grass .", 3),
     ]
     assert {(r["image_id"], r["caption_index"], r["judge"]): r["rating"] for r in made["ratings"]} == {
         (image, index, f"expert-{n}"): rating
@@ -58,7 +58,9 @@ def test_experts(tmp_path, flickr8k, caplog):
     # They are scored as captions of a captioner, on a corpus of the judged images whatever their split was.
     assert [(row["image_id"], row["split"]) for row in made["images"]] == [("11_a", "judged"), ("22_b", "judged")]
     assert {row["corpus"] for row in made["generated"]} == {"mine"}
-    assert [tuple(row.values())[1:4] for row in made["generated"]] == [tuple(r.values()) for r in made["candidates"]]
+    assert [tuple(row.values())[1:4] for row in made["generated"]] == [
+        tuple(row.values())[:3] for row in made["candidates"]
+    ]
     kept = [(row["image_id"], row["caption"]) for row in made["captions"]]
     assert kept == [(image, " ".join(text.split())) for image in ("11_a", "22_b") for text in TEXTS[image]]
     assert [row["image_id"] for row in made["objects"]] == ["11_a", "22_b"]
@@ -135,6 +137,7 @@ def test_pascal(tmp_path):
     corpus = write_corpus(tmp_path, {entry.image_id: entry.captions for entry in entries})
     made = read_set(tmp_path, corpus, reader="pascal-50s", seed=1, references_per_image=5, **files)
     assert [row["category"] for row in made["preferences"]] == ["HC", "HI", "HM", "MM"]
+    assert [row["judgements"] for row in made["candidates"]] == [1] * 8
     texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in made["candidates"]}
     for row, (name, first, second) in zip(made["preferences"], PAIRS, strict=True):
         image = name.removesuffix(".jpg")

@@ -48,6 +48,8 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
     assert {*asked["plain"]} == always
     assert {*asked["mine"]} == {*always, "alignment", "clipscore"}
     assert asked["mine"]["nlg"] == [paths.nlg("mine")]
+    assert lab.judgements.candidates(job(evaluation="mine")) == ["results/judgements/mine/candidates.parquet"]
+    assert lab.judgements.candidates(job(evaluation="main")) == []
     assert lab.referring_captioners(job(evaluation="mine")) == ["mine"]
     assert "mine" not in lab.referring_captioners(job(evaluation="main"))
     assert lab.evaluated_corpora(job(evaluation="mine")) == ["mine"]

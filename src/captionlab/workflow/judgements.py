@@ -89,6 +89,10 @@ class Judgements:
         images = pq.read_table(input["ratings"], columns=["image_id"])["image_id"]
         return 24 * int(pc.count_distinct(images).as_py()) ** 2
 
+    def candidates(self, wildcards: Wildcards) -> list[str]:
+        """Return the table of the judged captions of an evaluation that is a set; nothing for another evaluation."""
+        return [paths.judgements("candidates", name) for name in self.sets if name == wildcards.evaluation]
+
     # ------------------------------------------------------------------------------------ what reads a set
     def files(self, wildcards: Wildcards) -> list[str]:
         """The published files of a set; none where judgements are simulated."""
