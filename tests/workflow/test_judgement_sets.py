@@ -71,6 +71,15 @@ def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_the
     assert judged.validity.toyworld() == plain.validity.toyworld()
 
 
+def test_a_config_may_have_judgements_alone():
+    config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}}
+    plain = {"reader": "simulated", "corpus": "toy", "images": 8}
+    lab = Experiments({**config, "judgements": {"mine": plain}}, ROOT)
+    assert {*lab.judgements.scored(job(judgements="mine"))} == {"nlg"}
+    assert {path.split("/")[-1].split(".")[0] for path in lab.tables()} == {"cost", "checklist"}
+    assert lab.pages() == []
+
+
 def test_no_paper_and_no_validity_depends_on_sets_that_it_does_not_name():
     sets = TOY["judgements"]
     added = {**sets, "mine": next(iter(sets.values()))}
