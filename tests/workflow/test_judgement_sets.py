@@ -76,7 +76,7 @@ def test_a_config_may_have_judgements_alone():
     plain = {"reader": "simulated", "corpus": "toy", "images": 8}
     lab = Experiments({**config, "judgements": {"mine": plain}}, ROOT)
     assert {*lab.judgements.scored(job(judgements="mine"))} == {"nlg"}
-    assert {path.split("/")[-1].split(".")[0] for path in lab.tables()} == {"cost", "checklist"}
+    assert {path.split("/")[-1].split(".")[0] for path in lab.tables()} == {"judgements", "cost", "checklist"}
     assert lab.pages() == []
 
 

@@ -397,8 +397,14 @@ class Experiments(Basis):
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
         papers = self.config["papers"]
-        asked: Block = {"evaluation": self.evaluation_contexts(), "claims": papers, "reproduction": papers, "validity": self.validity.config}
-        asked["rewards"] = self.validity.rewarded()
+        asked: Block = {
+            "evaluation": self.evaluation_contexts(),
+            "claims": papers,
+            "reproduction": papers,
+            "validity": self.validity.config,
+            "rewards": self.validity.rewarded(),
+            "judgements": self.judgements.sets,
+        }
         names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
         return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
 

@@ -8,6 +8,7 @@ from captionlab.papers.clipscore.paper import TABLES as NAMES
 from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
+from captionlab.reporting.judgements_table import SIMULATED_NOTE
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reading import Provenance, Rows, read_by
 from captionlab.reporting.render import Block, Table, Value
@@ -19,10 +20,6 @@ from captionlab.reporting.sheets import Sheet
 AGAINST = "CIDEr"
 NUMBERS = {"Flickr8k-Expert": "1", "Flickr8k-CF": "2"}
 PEOPLE = {"Flickr8k-Expert": "ratings of captions by experts", "Flickr8k-CF": "shares of a crowd who accept a caption"}
-SIMULATED_NOTE = (
-    "Simulated judgements: they follow from what is known of rendered images. No person took part; the numbers say "
-    "nothing about people."
-)
 
 
 class AgreementSheet(Sheet):
