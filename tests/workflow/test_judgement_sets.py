@@ -80,6 +80,24 @@ def test_a_config_may_have_judgements_alone():
     assert lab.pages() == []
 
 
+def test_the_shipped_config_has_judgements_alone_and_every_table_of_the_paper():
+    config = yaml.safe_load((ROOT / "config" / "judgements.yaml").read_text(encoding="utf-8"))
+    lab = Experiments(config, ROOT)
+    assert {path.split("/")[-1] for path in lab.tables() if path.endswith(".csv")} == {
+        "judgements.csv", "claims.csv", "reproduction.csv", "cost.csv", "checklist.csv", "clipscore_table1_expert.csv",
+        "clipscore_table2_cf.csv", "clipscore_table4_pascal.csv", "clipscore_table5_foil.csv",
+    }  # fmt: skip
+    # Without images, as its header says, metrics against references remain.
+    for name in ("encoders", "papers"):
+        del config[name]
+    for corpus in config["corpora"].values():
+        corpus["images"] = None
+    for block in config["judgements"].values():
+        del block["clipscore"]
+    lab = Experiments(config, ROOT)
+    assert {*lab.judgements.scored(job(judgements="expert"))} == {"nlg", "spice"}
+
+
 def test_no_paper_and_no_validity_depends_on_sets_that_it_does_not_name():
     sets = TOY["judgements"]
     added = {**sets, "mine": next(iter(sets.values()))}
