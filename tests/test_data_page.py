@@ -11,9 +11,19 @@ from captionlab.sources.page import PAGE, with_tables
 from captionlab.sources.table import read_sources, serving
 
 ROOT = Path(__file__).parents[1]
-CONFIGS = ["paper", "paper_variants", "paper_oscarplus", "domains", "flickr8k", "coco_scenes", "coco_caption", "hl"]
+CONFIGS = [
+    "paper",
+    "paper_variants",
+    "paper_oscarplus",
+    "domains",
+    "flickr8k",
+    "coco_scenes",
+    "coco_caption",
+    "hl",
+    "judgements",
+]
 # Keys of a config whose values are files or folders.
-PLACES = {"annotations", "images", "instances", "captions", "files", "weights", "tokenizer", "vocabulary"}
+PLACES = {"annotations", "images", "pairs", "instances", "captions", "files", "weights", "tokenizer", "vocabulary"}
 
 
 def places(value: Any, named: bool = False) -> Iterator[str]:

@@ -95,6 +95,38 @@ def test_scores_and_corpus_values_are_those_of_pycocoevalcap(scored, theirs):
     assert [np.mean(rows["rouge_l"]), np.mean(rows["cider"])] == pytest.approx([rouge, cider], rel=1e-12)
 
 
+def test_every_judgement_is_a_document_of_ciders_idf(meteor):
+    captions = {("a", 0): "a dog runs", ("b", 0): "a cat"}
+    references = {"a": ["a dog"], "b": ["a cat"]}
+
+    def cider(judgements=None):
+        return score_corpus("base", "toy", captions, references, meteor, judgements)["cider"][0]
+
+    def by_hand(known, unknown):
+        # Of "a dog runs" the words "dog" and "a dog" are in the reference, "runs" and "dog runs" are in none; "a" is in
+        # all and counts nothing. Two of four orders of n-grams match, and the caption is a word longer.
+        return 10 * np.exp(-1 / 72) * 2 / 4 * known / np.hypot(known, unknown)
+
+    # The image was judged twice, and another one once: "dog" is in two of three documents.
+    assert cider({("a", 0): 2, ("b", 0): 1}) == pytest.approx(by_hand(np.log(3 / 2), np.log(3)), rel=1e-12)
+    # Where nobody judged, every image is a document: "dog" is in one of two.
+    assert cider() == pytest.approx(by_hand(np.log(2), np.log(2)), rel=1e-12)
+
+
+def test_judged_captions_have_the_cider_of_pycocoevalcap(meteor):
+    captions, references = made_up_corpus()
+    captions |= {(image, 1): f"the {text}" for (image, _), text in captions.items() if len(text) > 20}
+    judgements = {key: 1 + place % 3 for place, key in enumerate(captions)}
+    rows = [key for key, times in judgements.items() for _ in range(times)]
+    given = (
+        {place: references[image] for place, (image, _) in enumerate(rows)},
+        {place: [captions[key]] for place, key in enumerate(rows)},
+    )
+    expected = dict(zip(rows, Cider().compute_score(*given)[1], strict=True))
+    found = score_corpus("base", "toy", captions, references, meteor, judgements)["cider"]
+    assert dict(zip(captions, found, strict=True)) == expected
+
+
 def test_summed_statistics_give_the_corpus_values_of_any_resample(scored, theirs):
     captions, references, rows = scored
     texts = list(captions.values())

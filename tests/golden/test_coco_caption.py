@@ -83,7 +83,7 @@ def results(request, files, tmp_path_factory):
         references = folder / "references.parquet"
         run_script("tokenize_references", corpus, [references], wildcards=coco, split="val")
         run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
-        scored = {"tokens": [folder / "tokens.parquet"], "references": [references]}
+        scored = {"tokens": [folder / "tokens.parquet"], "references": [references], "judged": []}
         run_script("score_nlg", scored, [nlg], captioners=["fakecap"], corpora=["coco"], references_per_image=None)
     run_script(
         "summarise_evaluation",

@@ -43,9 +43,9 @@ def test_experts(tmp_path, flickr8k, caplog):
     ]
     made = read_set(tmp_path, flickr8k, **EXPERT, **write_flickr8k(tmp_path, BY_ID, lines))
     assert [tuple(row.values()) for row in made["candidates"]] == [
-        ("11_a", 0, "A brown dog runs on sand ."),
-        ("11_a", 1, "A white dog runs on a floor ."),
-        ("22_b", 0, "A black dog runs on grass ."),
+        ("11_a", 0, "A brown dog runs on sand .", 3),
+        ("11_a", 1, "A white dog runs on a floor .", 3),
+        ("22_b", 0, "A black dog runs on grass .", 3),
     ]
     assert {(r["image_id"], r["caption_index"], r["judge"]): r["rating"] for r in made["ratings"]} == {
         (image, index, f"expert-{n}"): rating
@@ -58,7 +58,9 @@ def test_experts(tmp_path, flickr8k, caplog):
     # They are scored as captions of a captioner, on a corpus of the judged images whatever their split was.
     assert [(row["image_id"], row["split"]) for row in made["images"]] == [("11_a", "judged"), ("22_b", "judged")]
     assert {row["corpus"] for row in made["generated"]} == {"mine"}
-    assert [tuple(row.values())[1:4] for row in made["generated"]] == [tuple(r.values()) for r in made["candidates"]]
+    assert [tuple(row.values())[1:4] for row in made["generated"]] == [
+        tuple(row.values())[:3] for row in made["candidates"]
+    ]
     kept = [(row["image_id"], row["caption"]) for row in made["captions"]]
     assert kept == [(image, " ".join(text.split())) for image in ("11_a", "22_b") for text in TEXTS[image]]
     assert [row["image_id"] for row in made["objects"]] == ["11_a", "22_b"]
@@ -68,7 +70,13 @@ def test_a_crowd(tmp_path, flickr8k):
     lines = [["33_c.jpg", "11_a.jpg#0", 0.25, 1, 3], ["22_b.jpg", "33_c.jpg#0", 1, 3, 0]]
     lines.append(["33_c.jpg", "33_c.jpg#1", 1, 3, 0])  # one of its references
     made = read_set(tmp_path, flickr8k, **CROWD, **write_flickr8k(tmp_path, BY_ID, lines))
-    assert [tuple(row.values()) for row in made["ratings"]] == [("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0)]
+    assert [tuple(row.values()) for row in made["ratings"]] == [
+        ("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0), ("33_c", 1, "crowd", 1.0),
+    ]  # fmt: skip
+    references = {image: [row["caption"] for row in made["captions"] if row["image_id"] == image] for image in TEXTS}
+    words = {image: [" ".join(text.split()) for text in texts] for image, texts in TEXTS.items()}
+    # The judgement stays; the caption is no reference of its image any more, for none of the image's judged captions.
+    assert references == {"11_a": [], "22_b": words["22_b"], "33_c": [words["33_c"][0], *words["33_c"][2:]]}
 
 
 def test_references_are_drawn_by_the_seed(tmp_path, flickr8k):
@@ -129,6 +137,7 @@ def test_pascal(tmp_path):
     corpus = write_corpus(tmp_path, {entry.image_id: entry.captions for entry in entries})
     made = read_set(tmp_path, corpus, reader="pascal-50s", seed=1, references_per_image=5, **files)
     assert [row["category"] for row in made["preferences"]] == ["HC", "HI", "HM", "MM"]
+    assert [row["judgements"] for row in made["candidates"]] == [1] * 8
     texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in made["candidates"]}
     for row, (name, first, second) in zip(made["preferences"], PAIRS, strict=True):
         image = name.removesuffix(".jpg")

@@ -101,7 +101,7 @@ def test_rows_are_in_the_order_of_the_paper_and_say_what_is_missing(made, tmp_pa
     assert "ROUGE-L is not in this run." in text
     assert "SPICE: all scores are the same." in text
     assert "CHAIRi: 7 of 5664 captions have no score and are left out." in text
-    assert "16992 judgements, each an observation of its own." in text
+    assert "Flickr8k-Expert: 16992 judgements, each an observation of its own." in text
 
 
 def test_simulated_judgements_say_so_and_are_held_against_nothing(made, tmp_path):
@@ -160,9 +160,65 @@ def test_what_it_asks_of_the_graph():
     assert Clipscore(SimpleNamespace(config={})).tables() == []
 
 
+def pairs(metric, shares, n=40):
+    """Rows of CORRELATIONS: the share of all pairs that a metric gets right, and those of categories."""
+    place = {"metric": metric, "scorer": "b32" if metric == "CLIPScore" else None, "coefficient": "accuracy"}
+    return [{**place, "category": category, "value": share, "ci_low": share - 0.1, "ci_high": share + 0.1,
+             "images": 20, "n": n if category is None else n // 4, "note": None}
+            for category, share in shares.items()]  # fmt: skip
+
+
+def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number_of_references(tmp_path):
+    """Three of four pairs are right: of HC and HI all, of HM half, of MM half."""
+    clip = {None: 0.75, "HC": 1.0, "HI": 1.0, "HM": 0.5, "MM": 0.5}
+    cider = {None: 0.5, "HC": 0.5, "HI": 0.5, "HM": 0.5, "MM": 0.5}
+    who = {"metric": "CIDEr", "scorer": None, "against": "CLIPScore", "against_scorer": "b32"}
+    apart = {"difference": -0.25, "ci_low": -0.4, "ci_high": -0.1, "p_value": 0.01, "images": 20, "n": 40}
+    rows = {
+        "pascal": [*pairs("CIDEr", cider), *pairs("CLIPScore", clip)],
+        "one": pairs("CLIPScore", {None: 0.8}),
+        "four": [*pairs("CIDEr", {None: 0.9}), *pairs("CLIPScore", {None: 0.8})],
+    }
+    made = {"correlations": [], "differences": []}
+    for name, of_set in rows.items():
+        between = [{**who, "coefficient": "accuracy", "category": None, **apart}] if name == "pascal" else []
+        for table, kind, written in (("correlations", CORRELATIONS, of_set), ("differences", DIFFERENCES, between)):
+            made[table].append(tmp_path / f"{name}_{table}.parquet")
+            write_table(made[table][-1], kind, written)
+    block = {**BLOCK, "judgements": {"Pascal-50S": "pascal", "FOIL-1": "one", "FOIL-4": "four"}}
+    files = table_files(tmp_path, ["clipscore_table4_pascal", "clipscore_table5_foil"])
+    params = {"config": block, "labels": [*block["judgements"]], "simulated": []}
+    run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
+    with open(files["clipscore_table4_pascal", "csv"], newline="") as file:
+        found = {(row["subject"], row["source"], row["against"]): float(row["value"] or "nan")
+                 for row in csv.DictReader(file)}  # fmt: skip
+    assert [found["CLIP-S", category, ""] for category in ("HC", "HI", "HM", "MM", "")] == [100, 100, 50, 50, 75]
+    assert found["CLIP-S", "", "CIDEr"] == 25
+    text = files["clipscore_table5_foil", "md"].read_text()
+    assert "FOIL-1 (here one, 20 images)" in text
+    assert "FOIL-4 (here four, 20 images)" in text
+    assert "FOIL-1: 40 pairs, each an observation of its own." in text
+
+
 def test_an_encoder_that_scores_no_judgements(answers: Answers):
     config = lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}).config
     assert [*Clipscore.mistakes(config, "papers.clipscore", BLOCK)] == []
     config["judgements"]["cf"]["clipscore"] = []
     (said,) = Clipscore.mistakes(config, "papers.clipscore", BLOCK)
     answers.hold("an encoder of the paper that scores none of its judgements", said, "papers.clipscore.encoder")
+
+
+def test_a_set_of_the_wrong_kind_and_a_set_that_is_named_twice(answers: Answers):
+    block = {**BLOCK, "judgements": {"Flickr8k-Expert": "foil"}}
+    (said,) = Clipscore.mistakes(lab_of(block, {"foil": "foil"}).config, "papers.clipscore", block)
+    answers.hold("pairs of captions in place of ratings", said, "papers.clipscore.judgements.Flickr8k-Expert")
+    block = {**BLOCK, "judgements": {"FOIL-1": "foil", "FOIL-4": "foil"}}
+    (said,) = Clipscore.mistakes(lab_of(block, {"foil": "foil"}).config, "papers.clipscore", block)
+    answers.hold("a set of judgements under two labels", said, "papers.clipscore.judgements has 'foil'")
+
+
+def test_claims_are_judged_by_ratings_alone():
+    block = {**BLOCK, "judgements": {"Flickr8k-CF": "cf", "Pascal-50S": "pascal"}}
+    paper = Clipscore(lab_of(block, {"cf": "flickr8k-cf", "pascal": "pascal-50s"}))
+    assert paper.tables() == [TABLE_2, "clipscore_table4_pascal"]
+    assert paper.judged().params["labels"] == ["Flickr8k-CF"]

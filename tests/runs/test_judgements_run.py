@@ -23,6 +23,7 @@ from small import start
 from captionlab import paths
 from captionlab.evaluation.metrics.nlg import NLG
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
+from captionlab.reporting.formats.csv import read_records
 from captionlab.tables import read_table
 from captionlab.workflow.families import judgement_readers
 
@@ -54,8 +55,6 @@ def all_formats(data: Path) -> dict:
             "coco": write_karpathy(data / "coco.json", COCO),
             "pascal": {"reader": "pascal-50s", "images": None, **pascal},
         },
-        "captioners": {"human": {"family": "human"}},
-        "evaluations": {"main": {"captioners": ["human"], "corpora": ["toy"]}},
         "judgements": {
             "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert},
             "crowd": {"reader": "flickr8k-cf", "corpus": "flickr8k", **expert, "annotations": "crowd.txt"},
@@ -71,8 +70,11 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     folder, output = tmp_path / "run", tmp_path / "output"
     files = {name: paths.nlg(name) for name in config["judgements"]}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
-    targets = [*files.values(), *held.values()]
+    targets = [*files.values(), *held.values(), paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
+    table = read_records(folder / paths.table("judgements.csv"))
+    assert {row["judgements"] for row in table} == {*files}
+    assert not (folder / paths.table("evaluation.csv")).exists()
     cider = {}
     for name, file in files.items():
         tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}

@@ -922,7 +922,8 @@ def stacked(files):
 # plotting.yaml has the styles of figures and is no config.
 @pytest.mark.parametrize("name", sorted({path.stem for path in (ROOT / "config").glob("*.yaml")} - {"plotting"}))
 def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
-    assert "results/reporting/evaluation.csv" in Experiments(shipped(name), ROOT).tables()
+    tables = {Path(path).name for path in Experiments(shipped(name), ROOT).tables()}
+    assert tables & {"evaluation.csv", "judgements.csv"}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
     assert {*asked["plain"]} == always
     assert {*asked["mine"]} == {*always, "alignment", "clipscore"}
     assert asked["mine"]["nlg"] == [paths.nlg("mine")]
+    assert lab.judgements.candidates(job(evaluation="mine")) == ["results/judgements/mine/candidates.parquet"]
+    assert lab.judgements.candidates(job(evaluation="main")) == []
     assert lab.referring_captioners(job(evaluation="mine")) == ["mine"]
     assert "mine" not in lab.referring_captioners(job(evaluation="main"))
     assert lab.evaluated_corpora(job(evaluation="mine")) == ["mine"]
@@ -67,6 +69,33 @@ def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_the
     assert judged.validity.references() == plain.validity.references()
     assert judged.validity.captions() == plain.validity.captions()
     assert judged.validity.toyworld() == plain.validity.toyworld()
+
+
+def test_a_config_may_have_judgements_alone():
+    config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}}
+    plain = {"reader": "simulated", "corpus": "toy", "images": 8}
+    lab = Experiments({**config, "judgements": {"mine": plain}}, ROOT)
+    assert {*lab.judgements.scored(job(judgements="mine"))} == {"nlg"}
+    assert {path.split("/")[-1].split(".")[0] for path in lab.tables()} == {"judgements", "cost", "checklist"}
+    assert lab.pages() == []
+
+
+def test_the_shipped_config_has_judgements_alone_and_every_table_of_the_paper():
+    config = yaml.safe_load((ROOT / "config" / "judgements.yaml").read_text(encoding="utf-8"))
+    lab = Experiments(config, ROOT)
+    assert {path.split("/")[-1] for path in lab.tables() if path.endswith(".csv")} == {
+        "judgements.csv", "claims.csv", "reproduction.csv", "cost.csv", "checklist.csv", "clipscore_table1_expert.csv",
+        "clipscore_table2_cf.csv", "clipscore_table4_pascal.csv", "clipscore_table5_foil.csv",
+    }  # fmt: skip
+    # Without images, as its header says, metrics against references remain.
+    for name in ("encoders", "papers"):
+        del config[name]
+    for corpus in config["corpora"].values():
+        corpus["images"] = None
+    for block in config["judgements"].values():
+        del block["clipscore"]
+    lab = Experiments(config, ROOT)
+    assert {*lab.judgements.scored(job(judgements="expert"))} == {"nlg", "spice"}
 
 
 def test_no_paper_and_no_validity_depends_on_sets_that_it_does_not_name():

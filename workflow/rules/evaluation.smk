@@ -1,6 +1,7 @@
 """Evaluation: captions against references and against other images.
 
-Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features.
+Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features; of judged
+captions how often each was judged.
 Makes: results/evaluation/{captioner}/{evaluation}/{tokens,retrieval}.parquet and one for each metric whose module is
 all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet;
 results/evaluation/nlg/{evaluation}.parquet for all captioners together, because METEOR takes 10 s to start
@@ -60,6 +61,7 @@ rule score_nlg:
     input:
         tokens=lab.referring_tokens,
         references=lab.of_referenced(paths.references),
+        judged=lab.judgements.candidates,
     output:
         paths.nlg(),
         provenance=paths.provenance("score_nlg/{evaluation}"),

@@ -95,6 +95,33 @@ rule collect_rewards:
         "../scripts/collect_rewards.py"
 
 
+rule collect_judgements:
+    input:
+        correlations=lab.judgements.correlations(),
+    output:
+        tables=multiext(paths.reporting("judgements"), ".csv", ".md", ".html"),
+        provenance=paths.provenance("collect_judgements"),
+    log:
+        paths.log("collect_judgements"),
+    benchmark:
+        paths.benchmark("collect_judgements")
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **lab.software("collect_judgements"),
+        judgements=list(lab.judgements.sets),
+        simulated=lab.judgements.simulated_sets(),
+        provenance=lab.provenance(),
+    message:
+        "write how far metrics agree with those who judged captions into one table"
+    script:
+        "../scripts/collect_judgements.py"
+
+
 rule measure_validity:
     input:
         summary=paths.reporting("summary.parquet"),

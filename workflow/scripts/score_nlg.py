@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
 from captionlab.evaluation.references import read_references
+from captionlab.judgements.schemas import CANDIDATES
 from captionlab.progress import progress
 from captionlab.schemas import TOKENS
 from captionlab.scripting import script
@@ -14,6 +15,11 @@ from captionlab.tables import TableWriter, read_table
 def main(snakemake):
     params, tables = snakemake.params, zip(snakemake.params.corpora, snakemake.input.references, strict=True)
     references = {corpus: read_references(path, params.references_per_image) for corpus, path in tables}
+    judgements = {
+        (row["image_id"], row["caption_index"]): row["judgements"]
+        for path in snakemake.input.judged
+        for row in read_table(path, CANDIDATES).to_pylist()
+    }
     captioners = list(zip(params.captioners, snakemake.input.tokens, strict=True))
     with meteor_process() as meteor, TableWriter(snakemake.output[0], NLG) as writer:
         for captioner, path in progress(captioners, "captioners", len(captioners)):
@@ -21,4 +27,4 @@ def main(snakemake):
             for row in read_table(path, TOKENS).to_pylist():
                 captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
             for corpus, of_corpus in references.items():
-                writer.write(score_corpus(captioner, corpus, captions[corpus], of_corpus, meteor))
+                writer.write(score_corpus(captioner, corpus, captions[corpus], of_corpus, meteor, judgements))

@@ -1,7 +1,7 @@
 """From the entries of a reader to the tables of a set of judgements, and to the corpus that its captions are scored on.
 
 That corpus has the judged images alone, in one split, and of their references those that captions may be held against:
-so metrics against references need no other rules, and the idf of CIDEr is that of the judged images.
+so metrics against references need no other rules.
 """
 
 import logging
@@ -33,6 +33,7 @@ class Judged:
 
     def __init__(self) -> None:
         self.captions: dict[str, list[str]] = {}
+        self.judgements: dict[tuple[str, int], int] = {}  # of each caption, by image and index
         self.ratings: list[Row] = []
         self.preferences: list[Row] = []
 
@@ -42,6 +43,8 @@ class Judged:
         first = len(of_image)
         key = {"image_id": entry.image_id, "caption_index": first}
         of_image += map(one_line, entry.captions)
+        times = len(entry.ratings) if isinstance(entry, Rated) else 1
+        self.judgements |= {(entry.image_id, index): times for index in range(first, len(of_image))}
         if isinstance(entry, Rated):
             self.ratings += [{**key, "judge": judge, "rating": rating} for judge, rating in entry.ratings.items()]
             return
@@ -74,7 +77,15 @@ def read_judgements(
     image_ids, indices = map(list, zip(*keys, strict=True))
     shown = read_chosen(inputs["images"], IMAGES, [*IMAGES.columns], judged.captions).sort_by("position").to_pylist()
     written: dict[str, tuple[TableSchema, Any]] = {
-        "candidates": (CANDIDATES, {"image_id": image_ids, "caption_index": indices, "caption": texts}),
+        "candidates": (
+            CANDIDATES,
+            {
+                "image_id": image_ids,
+                "caption_index": indices,
+                "caption": texts,
+                "judgements": [judged.judgements[key] for key in keys],
+            },
+        ),
         "ratings": (RATINGS, judged.ratings),
         "preferences": (PREFERENCES, judged.preferences),
         "generated": (GENERATED, generated_rows(name, image_ids, indices, texts)),

@@ -14,6 +14,7 @@ CANDIDATES = TableSchema(
     tuple(_KEY),
     **_KEY,
     caption=Column(_STRING, "text as in the published file"),
+    judgements=Column(_INT, "ratings of the caption, or pairs that it stands in; each is a document of CIDEr's idf"),
 )
 RATINGS = TableSchema(
     "ratings",

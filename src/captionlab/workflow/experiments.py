@@ -397,8 +397,14 @@ class Experiments(Basis):
     def measured_tables(self) -> list[str]:
         """The tables of measurements among them."""
         papers = self.config["papers"]
-        asked = {"evaluation": True, "claims": papers, "reproduction": papers, "validity": self.validity.config}
-        asked["rewards"] = self.validity.rewarded()
+        asked: Block = {
+            "evaluation": self.evaluation_contexts(),
+            "claims": papers,
+            "reproduction": papers,
+            "validity": self.validity.config,
+            "rewards": self.validity.rewarded(),
+            "judgements": self.judgements.sets,
+        }
         names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
         return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
 
@@ -417,7 +423,8 @@ class Experiments(Basis):
     def pages(self) -> list[Page]:
         """The pages beside the tables, which their index names and cells of tables lead to."""
         said = "Every image with what people and captioners said of it, found or not, and how it was scored."
-        return [Page("The browser of captions", said, paths.BROWSER, "index.html"), *self.study.pages()]
+        browser = Page("The browser of captions", said, paths.BROWSER, "index.html")
+        return [*([browser] if self.scored_captions() else []), *self.study.pages()]
 
     def provenance(self) -> Block:
         """What the footer of every table says of the run, the commit aside, which is read when the table is made."""

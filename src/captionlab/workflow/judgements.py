@@ -60,6 +60,14 @@ class Judgements:
         """Whether nobody judged the captions of a set."""
         return judgement_readers()[self.sets[name]["reader"]].simulated
 
+    def simulated_sets(self) -> list[str]:
+        """Return the names of the sets whose captions nobody judged."""
+        return [name for name in self.sets if self.simulated(name)]
+
+    def correlations(self) -> list[str]:
+        """Return the table of how metrics agree with each set."""
+        return [paths.judgements("correlations", name) for name in self.sets]
+
     def missing(self) -> Iterator[str]:
         """A sentence for each file of theirs that is not there."""
         keys = {key for reader in judgement_readers().values() for key in reader.files}
@@ -88,6 +96,10 @@ class Judgements:
 
         images = pq.read_table(input["ratings"], columns=["image_id"])["image_id"]
         return 24 * int(pc.count_distinct(images).as_py()) ** 2
+
+    def candidates(self, wildcards: Wildcards) -> list[str]:
+        """Return the table of the judged captions of an evaluation that is a set; nothing for another evaluation."""
+        return [paths.judgements("candidates", name) for name in self.sets if name == wildcards.evaluation]
 
     # ------------------------------------------------------------------------------------ what reads a set
     def files(self, wildcards: Wildcards) -> list[str]:

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.cider.cider_scorer import CiderScorer, cook_refs, cook_test
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
@@ -76,6 +77,7 @@ class Texts:
     captions: Mapping[Key, str]
     references: Mapping[str, list[str]]
     meteor: Meteor
+    judgements: Mapping[Key, int]  # of each caption, where people judged them; else empty
 
     @property
     def pairs(self) -> Iterator[tuple[str, list[str]]]:
@@ -94,11 +96,18 @@ class TextMetric:
 
 
 def score_corpus(
-    captioner: str, corpus: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]], meteor: Meteor
+    captioner: str,
+    corpus: str,
+    captions: Mapping[Key, str],
+    references: Mapping[str, Sequence[str]],
+    meteor: Meteor,
+    judgements: Mapping[Key, int] | None = None,
 ) -> dict[str, Any]:
     """Return the columns of the NLG table for the captions of a captioner on a corpus.
 
     captions: by image and index; references: by image; both as tokens joined by spaces.
+    A document of CIDEr's idf is the references of an image. With `judgements`, how often each caption was judged, it is
+    the references of a judgement: those of an image that was judged five times are five documents.
     A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
     that has no other is not scored. A caption of an image without references is not scored either. All are logged.
     With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
@@ -111,7 +120,8 @@ def score_corpus(
             "are made for English, so what they say of these means little",
             *(what, foreign, len(captions)),
         )
-    texts = Texts(corpus, {key: tokens for key, tokens in captions.items() if key[0] in usable}, usable, meteor)
+    scored = {key: tokens for key, tokens in captions.items() if key[0] in usable}
+    texts = Texts(corpus, scored, usable, meteor, judgements or {})
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     keys = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     columns: dict[str, Any] = {"captioner": [captioner] * count, **keys}
@@ -186,7 +196,12 @@ def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """Score one caption of each image at a time, so that every document of the idf is the references of an image."""
+    """Score one caption of each image at a time, so that every document of the idf is the references of an image.
+
+    Captions that people judged are scored together, and every document is the references of a judgement.
+    """
+    if texts.judgements:
+        return {"cider": _judged_cider(texts)}
     of_image: dict[str, list[Key]] = defaultdict(list)
     for key in texts.captions:
         of_image[key[0]].append(key)
@@ -197,6 +212,18 @@ def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
         captions = {key[0]: [texts.captions[key]] for key in keys}
         scores |= zip(keys, Cider().compute_score(references, captions)[1].tolist(), strict=True)
     return {"cider": [scores[key] for key in texts.captions]}
+
+
+def _judged_cider(texts: Texts) -> list[float]:
+    """Return CIDEr of judged captions: as many items of the scorer as a caption has judgements, all with one score."""
+    scorer, first = CiderScorer(), []
+    references = {image: cook_refs(of_image) for image, of_image in texts.references.items()}
+    for key, caption in texts.captions.items():
+        first.append(scorer.size())
+        scorer.crefs += [references[key[0]]] * texts.judgements[key]
+        scorer.ctest += [cook_test(caption)] * texts.judgements[key]
+    scores: np.ndarray = scorer.compute_score()[1]
+    return [float(scores[item]) for item in first]
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
@@ -311,7 +338,7 @@ METEOR = TextMetric(
 )
 _ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
 ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, PER_CENT)}, {"ROUGE-L": "rouge_l"})
-_CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus")}
+_CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus, or of all judgements")}
 CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean, (0.0, 1000.0))}, {"CIDEr": "cider"})
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 

@@ -18,7 +18,7 @@ DECLARATION = JudgementReader(
     files=("annotations", "captions"),
     simulated=False,
     ratings=True,
-    leaves_out="candidates",
+    leaves_out="references",
     libraries=(),
 )
 

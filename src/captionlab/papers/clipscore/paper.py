@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab import paths
+from captionlab.declarations import JudgementReader, declared
 from captionlab.reporting.paper import Block, Needs, Paper
 
-# By the paper's label of judgements.
-TABLES = {"Flickr8k-Expert": "table1_expert", "Flickr8k-CF": "table2_cf"}
+# By name of a table the paper's labels of the judgements that it is about, captions that were rated or pairs.
+OF_RATINGS = {"table1_expert": ("Flickr8k-Expert",), "table2_cf": ("Flickr8k-CF",)}
+OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
+TABLES = {**OF_RATINGS, **OF_PAIRS}
+RATED = [label for labels in OF_RATINGS.values() for label in labels]
 
 
 class Clipscore(Paper):
@@ -17,8 +21,9 @@ class Clipscore(Paper):
     citation = "Hessel et al. 2021, *CLIPScore: A Reference-free Evaluation Metric for Image Captioning*"
 
     def tables(self) -> list[str]:
-        """One for each set of judgements that the block names."""
-        return [f"{self.name}_{TABLES[label]}" for label in self._labels()]
+        """One for each set of judgements that the block names, and one for both sets of FOIL."""
+        named = {*self._labels()}
+        return [f"{self.name}_{table}" for table, labels in TABLES.items() if named & {*labels}]
 
     def tabulated(self) -> Needs:
         """How metrics agree with each set of judgements, and how far they are apart."""
@@ -27,13 +32,14 @@ class Clipscore(Paper):
         return Needs(inputs, self._params(labels), mem_mb=2000, runtime=10)
 
     def judged(self) -> Needs:
-        """The differences between metrics on judgements of people: simulated ones bear out nothing."""
-        labels = [label for label in self._labels() if not self._is_simulated(label)]
+        """The differences between metrics on ratings by people: simulated ones bear out nothing."""
+        labels = [label for label in self._labels() if label in RATED and not self._is_simulated(label)]
         return Needs({"differences": self._tables("differences", labels)}, self._params(labels))
 
     def _labels(self) -> list[str]:
         """The paper's labels of the judgements, in its order."""
-        return [label for label in TABLES if label in self.block.get("judgements", {})]
+        named = self.block.get("judgements", {})
+        return [label for labels in TABLES.values() for label in labels if label in named]
 
     def _tables(self, table: str, labels: list[str]) -> list[str]:
         return [paths.judgements(table, self.block["judgements"][label]) for label in labels]
@@ -46,13 +52,23 @@ class Clipscore(Paper):
 
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-        """Judgements whose captions the encoder does not score."""
-        for name in block["judgements"].values():
+        """Judgements whose captions the encoder does not score, of the wrong kind, or named twice."""
+        readers = declared("judgements.readers", JudgementReader, "read")
+        labels: dict[str, str] = {}
+        for label, name in block["judgements"].items():
             if block["encoder"] not in config["judgements"][name]["clipscore"]:
                 yield (
                     f"{where}.encoder is {block['encoder']!r}, which gives no CLIPScore to judgements.{name}; "
                     "add it there to clipscore"
                 )
+            if readers[config["judgements"][name]["reader"]].ratings != (label in RATED):
+                kinds = ("ratings", "pairs") if label in RATED else ("pairs", "ratings")
+                yield (
+                    f"{where}.judgements.{label} is {name!r}, a set of {kinds[1]} of captions; {label} has {kinds[0]}, "
+                    f"so name a set of {kinds[0]}"
+                )
+            if (other := labels.setdefault(name, label)) != label:
+                yield f"{where}.judgements has {name!r} as {other} and as {label}; name it once"
 
 
 PAPER = Clipscore

@@ -1,13 +1,15 @@
-"""Tables 1 and 2: how metrics agree with people on Flickr8k, this run's numbers with the published ones beside them."""
+"""Tables 1, 2, 4 and 5: how metrics agree with judgements of captions, with published numbers beside ours."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
+from captionlab.papers.clipscore.paper import RATED
 from captionlab.papers.clipscore.paper import TABLES as NAMES
 from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
+from captionlab.reporting.judgements_table import SIMULATED_NOTE
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reading import Provenance, Rows, read_by
 from captionlab.reporting.render import Block, Table, Value
@@ -17,76 +19,116 @@ from captionlab.reporting.sheets import Sheet
 
 # What the others are held against: the metric against references that captioners are compared by most.
 AGAINST = "CIDEr"
-NUMBERS = {"Flickr8k-Expert": "1", "Flickr8k-CF": "2"}
-PEOPLE = {"Flickr8k-Expert": "ratings of captions by experts", "Flickr8k-CF": "shares of a crowd who accept a caption"}
-SIMULATED_NOTE = (
-    "Simulated judgements: they follow from what is known of rendered images. No person took part; the numbers say "
-    "nothing about people."
-)
+# What is printed, of judgements by whom, in each table.
+PRINTED = {
+    "table1_expert": "Kendall's tau-c, times 100, of each metric of a caption with ratings of captions by experts",
+    "table2_cf": "Kendall's tau-b, times 100, of each metric of a caption with shares of a crowd who accept a caption",
+    "table4_pascal": "How often, in per cent, each metric prefers the caption of a pair that more people chose: HC of "
+    "two by people, HI one of them about another image, HM one by a system, MM both",
+    "table5_foil": "How often, in per cent, each metric prefers a true caption to the same with a wrong noun, with one "
+    "reference and with four",
+}
 
 
 class AgreementSheet(Sheet):
-    """A sheet that knows why a metric has no number: the notes of CORRELATIONS, by the label of the metric."""
+    """A sheet that knows why a metric has no number: the notes of CORRELATIONS, by set and label of the metric."""
 
-    def __init__(self, run: Run, provenance: Provenance, reasons: Mapping[str, str]):
+    def __init__(self, run: Run, provenance: Provenance, reasons: Mapping[tuple[str, str], str]):
         super().__init__(run, provenance, of_roles=False)
         self.reasons = reasons
 
     def why_missing(self, place: Mapping[str, Value]) -> str:
         """The note on the metric, or that it is not in the run."""
-        subject = str(place["subject"])
-        return self.reasons.get(subject, f"{subject} is not in this run.")
+        subject, name = str(place["subject"]), str(place["corpus"])
+        reason = self.reasons.get((name, subject))
+        return f"{subject}: {reason}." if reason else f"{subject} is not in this run."
+
+    def notes_of_values(self) -> list[str]:
+        """The notes on metrics that have a number."""
+        notes = [
+            f"{subject}: {reason}."
+            for (name, subject), reason in self.reasons.items()
+            if self.run.found("subject", EXPERIMENT, subject=subject, corpus=name)
+        ]
+        return list(dict.fromkeys(notes))
 
 
-def _table(label: str, inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
-    if label in params["labels"]:
-        rows = read_by(params["labels"], inputs["correlations"], CORRELATIONS)[label]
-        differences = read_by(params["labels"], inputs["differences"], DIFFERENCES)[label]
-        yield agreement_table(label, rows, differences, inputs["published"], params, provenance)
+def _table(name: str, inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
+    if labels := [label for label in NAMES[name] if label in params["labels"]]:
+        correlations = read_by(params["labels"], inputs["correlations"], CORRELATIONS)
+        differences = read_by(params["labels"], inputs["differences"], DIFFERENCES)
+        measured = {label: (correlations[label], differences[label]) for label in labels}
+        yield agreement_table(name, measured, inputs["published"], params, provenance)
 
 
-TABLES = tuple(partial(_table, label) for label in NAMES)
+TABLES = tuple(partial(_table, name) for name in NAMES)
 
 
 def agreement_table(
-    label: str, correlations: Rows, differences: Rows, published: str, params: Row, provenance: Provenance
+    name: str, measured: Mapping[str, tuple[Rows, Rows]], published: str, params: Row, provenance: Provenance
 ) -> Table:
-    """The table of one set of judgements, from its rows of CORRELATIONS and DIFFERENCES."""
-    block, simulated = params["config"], label in params["simulated"]
-    name, encoder, coefficient = block["judgements"][label], block["encoder"], COEFFICIENTS[label]
+    """The table of this name, a block for each label; `measured` has its rows of CORRELATIONS and of DIFFERENCES."""
+    block, number = params["config"], name.removeprefix("table")[0]
+    sets, encoder, simulated = block["judgements"], block["encoder"], bool({*measured} & {*params["simulated"]})
     run = Run(
-        value_rows(correlations, label, name, encoder),
-        difference_rows(differences, label, name, encoder),
+        [row for label, (rows, _) in measured.items() for row in value_rows(rows, label, sets[label], encoder)],
+        [row for label, (_, rows) in measured.items() for row in difference_rows(rows, label, sets[label], encoder)],
         read_published(published),
         block["comparable"] and not simulated,
-        {label: name},
+        {label: sets[label] for label in measured},
     )
-    of_paper = [row for row in correlations if row["coefficient"] == coefficient]
-    noted = {labelled(row["metric"], row["scorer"], encoder): row for row in of_paper}
-    reasons = {metric: f"{metric}: {row['note']}." for metric, row in noted.items() if row["note"]}
+    of_paper = {
+        label: [row for row in rows if row["coefficient"] == COEFFICIENTS[label]]
+        for label, (rows, _) in measured.items()
+    }
+    reasons = {
+        (sets[label], labelled(row["metric"], row["scorer"], encoder)): row["note"]
+        for label, rows in of_paper.items()
+        for row in rows
+        if row["note"]
+    }
     sheet = AgreementSheet(run, provenance, reasons)
-    judgements = max((row["n"] for row in of_paper), default=0)
     sheet.notes += [SIMULATED_NOTE] if simulated else []
-    sheet.notes += [f"{judgements} judgements, each an observation of its own.", OVER_IMAGES]
-    sheet.notes += [note for metric, note in reasons.items() if run.found("subject", EXPERIMENT, subject=metric)]
-    numbers = [
-        Number({}, coefficient, printed=coefficient),
-        Number({}, "difference", f"from {AGAINST}", against=AGAINST),
+    for label, rows in of_paper.items():
+        count, what = max((row["n"] for row in rows), default=0), "judgements" if label in RATED else "pairs"
+        sheet.notes.append(f"{label}: {count} {what}, each an observation of its own.")
+    sheet.notes.append(OVER_IMAGES)
+    sheet.notes += sheet.notes_of_values()
+    numbers = _numbers(run, number, [row for rows in of_paper.values() for row in rows])
+    metrics = {labelled(row["metric"], row["scorer"], encoder) for rows in of_paper.values() for row in rows}
+    blocks = [
+        Block(rows_of(sheet, number, label, sets[label], _lines(label, metrics), numbers), sheet.heading(label))
+        for label in measured
     ]
-    place = {"measure": coefficient, "experiment": EXPERIMENT}
-    lines = [
-        Line([one], {"subject": one, **place}, one)
-        for one in in_order({*METRICS.values(), *noted}, [*METRICS.values()])
-    ]
-    rows = rows_of(sheet, NUMBERS[label], label, name, lines, numbers)
-    title = f"CLIPScore, table {NUMBERS[label]}: how metrics agree with people on {label}"
+    title = f"CLIPScore, table {number}: how metrics agree with people on {', '.join(measured)}"
     if simulated:
-        title = f"Simulated judgements in place of table {NUMBERS[label]} of CLIPScore: how metrics agree with them"
-    return sheet.table(
-        f"clipscore_{NAMES[label]}",
-        title,
-        f"Kendall's {coefficient}, times 100, of each metric of a caption with "
-        f"{'simulated ratings' if simulated else PEOPLE[label]}, with its 95 % interval over images.",
-        columns_of(["metric"], numbers),
-        [Block(rows, sheet.heading(label))],
-    )
+        title = f"Simulated judgements in place of table {number} of CLIPScore: how metrics agree with them"
+    description = f"{PRINTED[name]}, with its 95 % interval over images."
+    if simulated:
+        coefficient = COEFFICIENTS[next(iter(measured))]
+        description = (
+            f"Kendall's {coefficient}, times 100, of each metric of a caption with simulated ratings, with its 95 % "
+            "interval over images."
+        )
+    return sheet.table(f"clipscore_{name}", title, description, columns_of(["metric"], numbers), blocks)
+
+
+def _numbers(run: Run, table: str, rows: Rows) -> list[Number]:
+    """The columns of numbers: of each category of pairs, of all judgements, and the difference from AGAINST.
+
+    The paper's numbers stand beside them where its numbers of the table are known.
+    """
+    categories = [*sorted({row["category"] for row in rows if row["category"]}), None]
+    names = {category: category or rows[0]["coefficient"] for category in categories} if rows else {}
+    known = run.published.rows(table)
+    numbers = [Number({"source": category}, name, printed=name if known else None) for category, name in names.items()]
+    return [*numbers, Number({}, "difference", f"from {AGAINST}", against=AGAINST)]
+
+
+def _lines(label: str, metrics: Iterable[str]) -> list[Line]:
+    """A row for each metric, the paper's first."""
+    place = {"measure": COEFFICIENTS[label], "experiment": EXPERIMENT}
+    return [
+        Line([metric], {"subject": metric, **place}, metric)
+        for metric in in_order({*METRICS.values(), *metrics}, [*METRICS.values()])
+    ]

@@ -1,0 +1,16 @@
+"""Write the table of how far metrics agree with those who judged captions."""
+
+from captionlab.judgements.schemas import CORRELATIONS
+from captionlab.provenance import commit
+from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.judgements_table import judgements_table
+from captionlab.reporting.reading import read_by
+from captionlab.scripting import script
+
+
+@script
+def main(snakemake):
+    params = snakemake.params
+    correlations = read_by(params.judgements, snakemake.input.correlations, CORRELATIONS)
+    table = judgements_table(correlations, params.simulated, {"commit": commit(), **params.provenance})
+    write_table_files(table, snakemake.output.tables)
