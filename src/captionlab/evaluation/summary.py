@@ -244,11 +244,8 @@ def _mean_differences(
         for one, other in zip(results, partners, strict=True):
             one.check_images(other)
         apart = np.array([one.value - other.value for one, other in zip(results, partners, strict=True)])
-        over_images, bounds = (
-            paired_interval(results, [[one] for one in partners]),
-            difference_bounds(results[0].bounds),
-        )
-        value, low, high = seeds_interval(apart, over_images, bounds)
+        over_images = paired_interval(results, [[other] for other in partners])
+        value, low, high = seeds_interval(apart, over_images, difference_bounds(results[0].bounds))
         number = {"difference": value, "ci_low": low, "ci_high": high, "p_value": None, "test": None}
         yield {**_where(results), "against": against.pop(), **number, "n": len(results[0].images)}
 
