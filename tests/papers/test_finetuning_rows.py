@@ -21,6 +21,7 @@ from captionlab.papers.discritune.summary import (
     fluency_results,
     fluency_rows,
     gain_rows,
+    in_domain_rows,
     same_images,
     text_results,
     transfer_rows,
@@ -186,6 +187,20 @@ def test_transfer_is_about_corpora_that_neither_was_trained_on():
     assert row["difference"] == pytest.approx(apart.mean())
     assert row["experiment"] == "transfer"
     assert row["ci_low"] < apart.mean() < row["ci_high"]
+
+
+def test_what_finetuning_costs_on_the_corpora_of_the_training():
+    """The difference from the parent, and by how much it stays within a twentieth of the parent's value."""
+    results = {name: text_results([scores(name)], CORPORA, 3) for name in ("plain", "tuned", "other")}
+    rows = {row["measure"]: row for row in in_domain_rows(results, cast(), {"tuned": ["coco"], "other": CORPORA})}
+    assert {(row["subject"], row["against"], row["corpus"]) for row in rows.values()} == {("tuned", "plain", "coco")}
+    assert {row["experiment"] for row in rows.values()} == {"in-domain"}
+    found, near = rows["CIDEr"], rows["nearness of CIDEr"]
+    assert (found["difference"], found["margin"]) == (pytest.approx(gain("coco", None)), None)
+    margin = 0.05 * 100 * CIDER["plain", "coco"].mean()
+    assert (near["margin"], near["difference"]) == pytest.approx((margin, margin - abs(found["difference"])))
+    assert near["ci_low"] == pytest.approx(margin - max(abs(found["ci_low"]), abs(found["ci_high"])))
+    assert rows["nearness of METEOR"]["difference"] == pytest.approx(rows["nearness of METEOR"]["margin"])
 
 
 @pytest.mark.parametrize(
