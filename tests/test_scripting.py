@@ -102,6 +102,7 @@ def test_cost_of_what_went_well(script, tmp_path):
     (row,) = read_table(path, COST).to_pylist()
     assert 1.1 < row.pop("seconds") < 30
     assert 0.8 < row.pop("cpu_seconds") < 10  # of the program that it started, too
+    assert 5 < row.pop("memory_mb") < 2000
     name = f"CPU ({platform.machine()})"
     assert row == {"rule": "job", "job": "of/it", "gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": name}
 

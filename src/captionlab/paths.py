@@ -45,10 +45,9 @@ class _Files:
         return {table: self(table=table, **others) for table in tables}
 
 
-# Of a job, which is the name of its rule and its wildcards below: its log, what Snakemake measures of it, and what made
-# its files.
+# Of a job, which is the name of its rule and its wildcards below: its log, what it cost, and what made its files.
 log = _Files("logs/{job}.log", "job")
-benchmark = _Files("benchmarks/{job}.tsv", "job")
+cost = _Files("cost/{job}.parquet", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
 tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of its curves in TensorBoard

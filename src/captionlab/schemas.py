@@ -196,18 +196,21 @@ REWARDS = TableSchema(
 )
 COST = TableSchema(
     "cost of a job",
-    "a job, beyond what Snakemake's benchmark of it says",
+    "a job, as it ran last",
     ("rule", "job"),
     rule=Column(_STRING, "name of the rule"),
     job=Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
-    seconds=Column(_DOUBLE, "wall time of the script's work, s"),
+    seconds=Column(_DOUBLE, "wall time from the start of the process, s; of a resumed job since its resumption"),
     cpu_seconds=Column(
         _DOUBLE,
         "time of processors of the whole process and of the programs that it waited for, s; missing where several "
         "processes shared the work",
         nullable=True,
     ),
-    gpu_seconds=Column(_DOUBLE, "the same times the GPUs that it used, s; 0 without a GPU"),
+    memory_mb=Column(
+        _DOUBLE, "most memory of the largest process, MB; missing where the system does not tell", nullable=True
+    ),
+    gpu_seconds=Column(_DOUBLE, "wall time times the GPUs that it used, s; 0 without a GPU"),
     gpu_memory_mb=Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Column(_STRING, "name of the GPU, or kind of processor"),
 )

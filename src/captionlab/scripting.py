@@ -15,6 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+import psutil
+
 from captionlab import paths
 from captionlab.failures import advice, explanation
 from captionlab.progress import log_counts
@@ -78,12 +80,12 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
     is overwritten when the job runs again, and nothing depends on it. An interrupted job counts from its resumption.
     Where results live in a bucket, both are below Snakemake's local copy of it.
     """
-    start = time.perf_counter()
     yield
-    seconds = time.perf_counter() - start
+    seconds = time.time() - psutil.Process().create_time()
     logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(paths.LOGS).parts)
     name = Path(log).relative_to(logs).with_suffix("")
     row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds, "cpu_seconds": None}
+    row["memory_mb"] = _peak_memory()
     processes = int(os.environ.get("WORLD_SIZE", 1))
     if processes == 1:
         used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -97,6 +99,16 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
     write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})
+
+
+def _peak_memory() -> float | None:
+    """Return the most memory, in MB, that this process or one that it waited for held; None where nobody tells."""
+    status = Path("/proc/self/status")
+    if not status.exists():  # not Linux
+        return None
+    # ru_maxrss of this process is no less than what Snakemake held, whose copy became it; VmHWM began anew.
+    own = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:

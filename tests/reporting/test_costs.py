@@ -21,32 +21,24 @@ from captionlab.reporting.plan import Plan, PlannedJob, folder_of
 from captionlab.schemas import COST
 from captionlab.tables import write_table
 
-HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 STAGES = {"train_encoder": "features", "embed_images": "features", "score_nlg": "evaluation"}
 PROVENANCE = {"config": "toy", "seed": 1, "commit": "abc"}
 
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    """Benchmarks of four jobs, as Snakemake writes them; one job used a GPU, one was over at once."""
+    """What four jobs wrote of themselves; one used a GPU, one ran where nobody could tell its memory."""
     folder = tmp_path / "results"
-    jobs = {
-        "train_encoder/a": "262.37\t0:04:22\t1401.88\t1\t1\t1\t1\t1\t83.12\t218.42",
-        "train_encoder/b": "100.0\t0:01:40\t900.5\t1\t1\t1\t1\t1\t83.12\t90.0",
-        "score_nlg/base/main": "10.5\t0:00:10\tNA\t-\t-\t-\t-\t-\t-\tNA",
-        "check_claims": "2.0\t0:00:02\t80.0\t1\t1\t1\t1\t1\t1\t1.5",
-    }
-    for name, line in jobs.items():
-        path = folder / "benchmarks" / f"{name}.tsv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{HEADER}\n{line}\n")
-    (folder / "benchmarks" / "train_encoder" / "killed.tsv").write_text("")
-    row = {"rule": ["train_encoder"], "job": ["a"], "seconds": [250.0], "cpu_seconds": [244.1]}
-    write_table(
-        folder / "cost" / "train_encoder" / "a.parquet",
-        COST,
-        {**row, "gpu_seconds": [500.0], "gpu_memory_mb": [4096.0], "device": ["NVIDIA H100"]},
-    )
+    no_gpu = (0.0, 0.0, "CPU")
+    jobs = [
+        ("train_encoder", "a", 262.37, 244.1, 1401.88, 500.0, 4096.0, "NVIDIA H100"),
+        ("train_encoder", "b", 100.0, 90.0, 900.5, *no_gpu),
+        ("score_nlg", "base/main", 10.5, None, None, *no_gpu),
+        ("check_claims", "", 2.0, 1.5, 80.0, *no_gpu),
+    ]
+    for job in jobs:
+        path = folder / "cost" / Path(*job[:2]).with_suffix(".parquet")
+        write_table(path, COST, {column: [value] for column, value in zip(COST.columns, job, strict=True)})
     return folder
 
 
@@ -61,20 +53,13 @@ def test_every_job_is_a_row(results):
     }  # fmt: skip
     assert rows["score_nlg", "base/main"]["memory_mb"] is None
     assert rows["train_encoder", "b"]["gpu_seconds"] == 0.0
-    assert rows["train_encoder", "b"]["cpu_seconds"] == 90.0
 
 
-@pytest.mark.parametrize("missing", ["column", "value"])
-def test_what_a_script_did_not_say_snakemake_does(results, missing):
-    """As in files of earlier versions, and of a training in several processes."""
+def test_an_earlier_version_did_not_measure_memory(results):
     path = results / "cost" / "train_encoder" / "a.parquet"
-    said = pq.ParquetFile(path).read()
-    if missing == "column":
-        pq.write_table(said.drop_columns("cpu_seconds"), path)
-    else:
-        write_table(path, COST, {**said.to_pydict(), "cpu_seconds": [None]})
+    pq.write_table(pq.ParquetFile(path).read().drop_columns("memory_mb"), path)
     (row,) = (row for row in measured_jobs(results) if row["job"] == "a")
-    assert (row["cpu_seconds"], row["gpu_seconds"]) == (218.42, 500.0)
+    assert (row["memory_mb"], row["gpu_seconds"]) == (None, 500.0)
 
 
 def test_rules_are_summed_in_their_stages(results):
@@ -86,9 +71,9 @@ def test_rules_are_summed_in_their_stages(results):
     assert record["seconds"] == pytest.approx(362.37)
     assert record["memory_mb"] == 1401.88
     assert record["gpu_seconds"] == 500.0
-    assert record["device"] == "NVIDIA H100"
+    assert record["device"] == "CPU, NVIDIA H100"
     assert [cell.text for cell in table.blocks[-1].rows[0]] == [
-        "all", "4", "0:06:15", "0:05:36", "0:08:20", "1402 MB", "4096 MB", "NVIDIA H100",
+        "all", "4", "0:06:15", "0:05:36", "0:08:20", "1402 MB", "4096 MB", "CPU, NVIDIA H100",
     ]  # fmt: skip
     assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
 
@@ -105,11 +90,10 @@ def test_the_script_writes_both_and_says_what_is_missing(results, monkeypatch, c
     script.main(SimpleNamespace(output=made, params=params))
     assert len(Path(output[0]).read_text().splitlines()) == 4
     assert "0:08:20" in Path(output[1]).read_text()
-    assert "3 of 4 finished jobs have no measurement of a GPU in results/cost" in caplog.text
     assert ("the table has 4 jobs and lacks all others" in caplog.text) == bucket
 
 
-def test_a_run_without_benchmarks_costs_nothing(tmp_path):
+def test_a_run_without_jobs_costs_nothing(tmp_path):
     assert measured_jobs(tmp_path) == []
     assert [cell.text for cell in cost_table([], STAGES, PROVENANCE).blocks[0].rows[0]][:3] == ["all", "0", "0:00:00"]
 

@@ -12,6 +12,8 @@ import pytest
 from running import load_script
 
 from captionlab.reporting.plan import AFTER, Plan, PlannedJob, read_plan, status_text
+from captionlab.schemas import COST
+from captionlab.tables import write_table
 
 SNAKEFILE = """
 import json
@@ -187,9 +189,10 @@ def test_where_all_is_made_nothing_would_run():
 
 
 def test_the_script_asks_snakemake_with_its_arguments_and_reads_times_where_the_run_is(finished, capsys):
-    benchmark = finished / "results" / "benchmarks" / "train" / "a.tsv"
-    benchmark.parent.mkdir(parents=True)
-    benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t1.0\t70\n")
+    cost = {"rule": "train", "job": "a", "seconds": 75.5, "cpu_seconds": 70.0, "memory_mb": 1.0}
+    cost |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": "CPU"}
+    path = finished / "results" / "cost" / "train" / "a.parquet"
+    write_table(path, COST, {column: [value] for column, value in cost.items()})
     script = load_script("report_status")
     script.main([*GIVEN, "lr=0.2", "code=x"])
     found = rows(capsys.readouterr().out)

@@ -16,8 +16,6 @@ rule label_scenes:
         provenance=paths.provenance("label_scenes"),
     log:
         paths.log("label_scenes"),
-    benchmark:
-        paths.benchmark("label_scenes")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -43,8 +41,6 @@ rule compute_pmi:
         provenance=paths.provenance("compute_pmi"),
     log:
         paths.log("compute_pmi"),
-    benchmark:
-        paths.benchmark("compute_pmi")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -70,8 +66,6 @@ rule match_regions:
         provenance=paths.provenance("match_regions"),
     log:
         paths.log("match_regions"),
-    benchmark:
-        paths.benchmark("match_regions")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -97,8 +91,6 @@ rule ablate_objects:
         provenance=paths.provenance("ablate_objects/{captioner}"),
     log:
         paths.log("ablate_objects/{captioner}"),
-    benchmark:
-        paths.benchmark("ablate_objects/{captioner}")
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -128,8 +120,6 @@ rule compare_captions:
         provenance=paths.provenance("compare_captions"),
     log:
         paths.log("compare_captions"),
-    benchmark:
-        paths.benchmark("compare_captions")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

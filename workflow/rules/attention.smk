@@ -16,8 +16,6 @@ rule extract_attention:
         provenance=paths.provenance("extract_attention/{captioner}"),
     log:
         paths.log("extract_attention/{captioner}"),
-    benchmark:
-        paths.benchmark("extract_attention/{captioner}")
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -49,8 +47,6 @@ rule estimate_density:
         provenance=paths.provenance("estimate_density"),
     log:
         paths.log("estimate_density"),
-    benchmark:
-        paths.benchmark("estimate_density")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -78,8 +74,6 @@ rule rank_objects:
         provenance=paths.provenance("rank_objects"),
     log:
         paths.log("rank_objects"),
-    benchmark:
-        paths.benchmark("rank_objects")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -14,8 +14,6 @@ rule build_browser:
         provenance=paths.provenance("build_browser"),
     log:
         paths.log("build_browser"),
-    benchmark:
-        paths.benchmark("build_browser")
     conda:
         "../../envs/captionlab.yaml"
     threads: 4

@@ -20,8 +20,6 @@ rule pretrain_captioner:
         provenance=paths.provenance("pretrain_captioner/{captioner}"),
     log:
         paths.log("pretrain_captioner/{captioner}"),
-    benchmark:
-        paths.benchmark("pretrain_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -53,8 +51,6 @@ rule import_captioner:
         provenance=paths.provenance("import_captioner/{captioner}"),
     log:
         paths.log("import_captioner/{captioner}"),
-    benchmark:
-        paths.benchmark("import_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "imported"),
     conda:
@@ -81,8 +77,6 @@ rule take_snapshot:
         provenance=paths.provenance("take_snapshot/{captioner}"),
     log:
         paths.log("take_snapshot/{captioner}"),
-    benchmark:
-        paths.benchmark("take_snapshot/{captioner}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "snapshot"),
     conda:
@@ -109,8 +103,6 @@ rule export_captioner:
         provenance=paths.provenance("export_captioner/{captioner}"),
     log:
         paths.log("export_captioner/{captioner}"),
-    benchmark:
-        paths.benchmark("export_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
     conda:

@@ -13,8 +13,6 @@ rule render_toyworld:
         provenance=paths.provenance("render_toyworld/{corpus}"),
     log:
         paths.log("render_toyworld/{corpus}"),
-    benchmark:
-        paths.benchmark("render_toyworld/{corpus}")
     wildcard_constraints:
         corpus=lab.of_kind("corpora", "rendered"),
     conda:
@@ -41,8 +39,6 @@ rule read_corpus:
         provenance=paths.provenance("read_corpus/{corpus}"),
     log:
         paths.log("read_corpus/{corpus}"),
-    benchmark:
-        paths.benchmark("read_corpus/{corpus}")
     wildcard_constraints:
         corpus=lab.of_kind("corpora", "read"),
     conda:

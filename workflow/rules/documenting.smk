@@ -24,8 +24,6 @@ rule write_model_cards:
         provenance=paths.provenance("write_model_cards"),
     log:
         paths.log("write_model_cards"),
-    benchmark:
-        paths.benchmark("write_model_cards")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -64,8 +62,6 @@ rule collect_checklist:
         provenance=paths.provenance("collect_checklist"),
     log:
         paths.log("collect_checklist"),
-    benchmark:
-        paths.benchmark("collect_checklist")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -99,8 +95,6 @@ rule collect_reproduction:
         provenance=paths.provenance("collect_reproduction"),
     log:
         paths.log("collect_reproduction"),
-    benchmark:
-        paths.benchmark("collect_reproduction")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -16,8 +16,6 @@ rule tokenize_references:
         provenance=paths.provenance("tokenize_references/{corpus}"),
     log:
         paths.log("tokenize_references/{corpus}"),
-    benchmark:
-        paths.benchmark("tokenize_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -41,8 +39,6 @@ rule tokenize_captions:
         provenance=paths.provenance("tokenize_captions/{captioner}/{evaluation}"),
     log:
         paths.log("tokenize_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("tokenize_captions/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -67,8 +63,6 @@ rule score_nlg:
         provenance=paths.provenance("score_nlg/{evaluation}"),
     log:
         paths.log("score_nlg/{evaluation}"),
-    benchmark:
-        paths.benchmark("score_nlg/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -95,8 +89,6 @@ rule fetch_spice_models:
         provenance=paths.provenance("fetch_spice_models"),
     log:
         paths.log("fetch_spice_models"),
-    benchmark:
-        paths.benchmark("fetch_spice_models")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -121,8 +113,6 @@ rule parse_references:
         provenance=paths.provenance("parse_references/{corpus}"),
     log:
         paths.log("parse_references/{corpus}"),
-    benchmark:
-        paths.benchmark("parse_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 8
@@ -148,8 +138,6 @@ rule score_spice:
         provenance=paths.provenance("score_spice/{captioner}/{evaluation}"),
     log:
         paths.log("score_spice/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("score_spice/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 2
@@ -178,8 +166,6 @@ rule retrieve_images:
         provenance=paths.provenance("retrieve_images/{captioner}/{evaluation}"),
     log:
         paths.log("retrieve_images/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("retrieve_images/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -217,8 +203,6 @@ rule score_by_command:
         provenance=paths.provenance("score_by_command/{captioner}/{evaluation}/{metric}"),
     log:
         paths.log("score_by_command/{captioner}/{evaluation}/{metric}"),
-    benchmark:
-        paths.benchmark("score_by_command/{captioner}/{evaluation}/{metric}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 2
@@ -253,8 +237,6 @@ for job in lab.metrics.jobs():
             provenance=paths.provenance(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
         log:
             paths.log(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
-        benchmark:
-            paths.benchmark(f"score_{job.table}/{{captioner}}/{{evaluation}}")
         conda:
             "../../envs/captionlab.yaml"
         threads: 1

@@ -17,8 +17,6 @@ rule train_encoder:
         provenance=paths.provenance("train_encoder/{encoder}"),
     log:
         paths.log("train_encoder/{encoder}"),
-    benchmark:
-        paths.benchmark("train_encoder/{encoder}")
     wildcard_constraints:
         encoder=lab.of_kind("encoders", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -49,8 +47,6 @@ rule import_encoder:
         provenance=paths.provenance("import_encoder/{encoder}"),
     log:
         paths.log("import_encoder/{encoder}"),
-    benchmark:
-        paths.benchmark("import_encoder/{encoder}")
     wildcard_constraints:
         encoder=lab.of_kind("encoders", "imported"),
     conda:
@@ -79,8 +75,6 @@ rule embed_images:
         provenance=paths.provenance("embed_images/{encoder}/{corpus}/{shard}"),
     log:
         paths.log("embed_images/{encoder}/{corpus}/{shard}"),
-    benchmark:
-        paths.benchmark("embed_images/{encoder}/{corpus}/{shard}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -109,8 +103,6 @@ rule read_tags:
         provenance=paths.provenance("read_tags/{tags}/{corpus}"),
     log:
         paths.log("read_tags/{tags}/{corpus}"),
-    benchmark:
-        paths.benchmark("read_tags/{tags}/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -135,8 +127,6 @@ rule mine_neighbours:
         provenance=paths.provenance("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
     log:
         paths.log("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
-    benchmark:
-        paths.benchmark("mine_neighbours/{encoder}/{corpus}/{neighbours}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

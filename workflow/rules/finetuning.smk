@@ -28,8 +28,6 @@ rule finetune_captioner:
         provenance=paths.provenance("finetune_captioner/{captioner}"),
     log:
         paths.log("finetune_captioner/{captioner}"),
-    benchmark:
-        paths.benchmark("finetune_captioner/{captioner}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "finetuned"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -80,8 +78,6 @@ rule measure_rewards:
         provenance=paths.provenance("measure_rewards/{captioner}"),
     log:
         paths.log("measure_rewards/{captioner}"),
-    benchmark:
-        paths.benchmark("measure_rewards/{captioner}")
     wildcard_constraints:
         captioner=lab.validity.rewarded_pattern(),
     conda:

@@ -16,8 +16,6 @@ rule generate_captions:
         provenance=paths.provenance("generate_captions/{captioner}/{evaluation}"),
     log:
         paths.log("generate_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("generate_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "whole"),
@@ -47,8 +45,6 @@ use rule generate_captions as generate_shard with:
         provenance=paths.provenance("generate_shard/{captioner}/{evaluation}/{shard}"),
     log:
         paths.log("generate_shard/{captioner}/{evaluation}/{shard}"),
-    benchmark:
-        paths.benchmark("generate_shard/{captioner}/{evaluation}/{shard}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
@@ -64,8 +60,6 @@ rule join_captions:
         provenance=paths.provenance("join_captions/{captioner}/{evaluation}"),
     log:
         paths.log("join_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("join_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
@@ -94,8 +88,6 @@ rule import_captions:
         provenance=paths.provenance("import_captions/{captioner}/{evaluation}"),
     log:
         paths.log("import_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("import_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "file", "human"),
     conda:

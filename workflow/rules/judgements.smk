@@ -22,8 +22,6 @@ rule read_judgements:
         provenance=paths.provenance("read_judgements/{judgements}"),
     log:
         paths.log("read_judgements/{judgements}"),
-    benchmark:
-        paths.benchmark("read_judgements/{judgements}")
     wildcard_constraints:
         judgements=lab.judgements.any(),
     conda:
@@ -51,8 +49,6 @@ rule correlate_judgements:
         provenance=paths.provenance("correlate_judgements/{judgements}"),
     log:
         paths.log("correlate_judgements/{judgements}"),
-    benchmark:
-        paths.benchmark("correlate_judgements/{judgements}")
     wildcard_constraints:
         judgements=lab.judgements.any(),
     conda:

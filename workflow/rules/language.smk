@@ -18,8 +18,6 @@ rule train_language_model:
         provenance=paths.provenance("train_language_model"),
     log:
         paths.log("train_language_model"),
-    benchmark:
-        paths.benchmark("train_language_model")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -44,8 +42,6 @@ rule tag_references:
         provenance=paths.provenance("tag_references/{corpus}"),
     log:
         paths.log("tag_references/{corpus}"),
-    benchmark:
-        paths.benchmark("tag_references/{corpus}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -73,8 +69,6 @@ rule measure_language:
         provenance=paths.provenance("measure_language/{captioner}/{evaluation}"),
     log:
         paths.log("measure_language/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("measure_language/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -105,8 +99,6 @@ rule construct_captions:
         provenance=paths.provenance("construct_captions/{captioner}/{evaluation}"),
     log:
         paths.log("construct_captions/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("construct_captions/{captioner}/{evaluation}")
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "constructed"),
     conda:
@@ -137,8 +129,6 @@ rule associate_lemmas:
         provenance=paths.provenance("associate_lemmas"),
     log:
         paths.log("associate_lemmas"),
-    benchmark:
-        paths.benchmark("associate_lemmas")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -15,8 +15,6 @@ rule encode_scenes:
         provenance=paths.provenance("encode_scenes/{captioner}"),
     log:
         paths.log("encode_scenes/{captioner}"),
-    benchmark:
-        paths.benchmark("encode_scenes/{captioner}")
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -49,8 +47,6 @@ rule train_probe:
         provenance=paths.provenance("train_probe/{captioner}"),
     log:
         paths.log("train_probe/{captioner}"),
-    benchmark:
-        paths.benchmark("train_probe/{captioner}")
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:

@@ -19,8 +19,6 @@ rule summarise_evaluation:
         provenance=paths.provenance("summarise_evaluation"),
     log:
         paths.log("summarise_evaluation"),
-    benchmark:
-        paths.benchmark("summarise_evaluation")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -50,8 +48,6 @@ rule collect_evaluation:
         provenance=paths.provenance("collect_evaluation"),
     log:
         paths.log("collect_evaluation"),
-    benchmark:
-        paths.benchmark("collect_evaluation")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -76,8 +72,6 @@ rule collect_rewards:
         provenance=paths.provenance("collect_rewards"),
     log:
         paths.log("collect_rewards"),
-    benchmark:
-        paths.benchmark("collect_rewards")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -138,8 +132,6 @@ rule measure_validity:
         provenance=paths.provenance("measure_validity"),
     log:
         paths.log("measure_validity"),
-    benchmark:
-        paths.benchmark("measure_validity")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -174,8 +166,6 @@ rule collect_language_tables:
         provenance=paths.provenance("collect_language_tables"),
     log:
         paths.log("collect_language_tables"),
-    benchmark:
-        paths.benchmark("collect_language_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -203,8 +193,6 @@ for job in lab.papers.jobs("summarise"):
             **job.outputs,
         log:
             paths.log(job.name),
-        benchmark:
-            paths.benchmark(job.name)
         group:
             "reporting"
         conda:
@@ -232,8 +220,6 @@ for job in lab.papers.jobs("tabulate"):
             **job.outputs,
         log:
             paths.log(job.name),
-        benchmark:
-            paths.benchmark(job.name)
         group:
             "reporting"
         conda:
@@ -261,8 +247,6 @@ for job in lab.papers.jobs("plot"):
             **job.outputs,
         log:
             paths.log(job.name),
-        benchmark:
-            paths.benchmark(job.name)
         group:
             "reporting"
         conda:
@@ -289,8 +273,6 @@ rule check_claims:
         provenance=paths.provenance("check_claims"),
     log:
         paths.log("check_claims"),
-    benchmark:
-        paths.benchmark("check_claims")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -316,8 +298,6 @@ rule collect_cost:
         provenance=paths.provenance("collect_cost"),
     log:
         paths.log("collect_cost"),
-    benchmark:
-        paths.benchmark("collect_cost")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -346,8 +326,6 @@ rule collect_table:
         provenance=paths.provenance("collect_table/{table}"),
     log:
         paths.log("collect_table/{table}"),
-    benchmark:
-        paths.benchmark("collect_table/{table}")
     wildcard_constraints:
         table=any_of(map(re.escape, lab.table_files())),
     conda:
@@ -382,8 +360,6 @@ rule collect_tables:
         provenance=paths.provenance("collect_tables"),
     log:
         paths.log("collect_tables"),
-    benchmark:
-        paths.benchmark("collect_tables")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

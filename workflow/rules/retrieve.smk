@@ -13,8 +13,6 @@ checkpoint retrieve:
         provenance=paths.provenance("retrieve"),
     log:
         paths.log("retrieve"),
-    benchmark:
-        paths.benchmark("retrieve")
     localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/captionlab.yaml"

@@ -20,8 +20,6 @@ rule extract_regions:
         provenance=paths.provenance("extract_regions/{regions}/{corpus}/{shard}"),
     log:
         paths.log("extract_regions/{regions}/{corpus}/{shard}"),
-    benchmark:
-        paths.benchmark("extract_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
         regions=lab.of_kind("regions", "boxes", "detector"),
     conda:
@@ -51,8 +49,6 @@ rule read_regions:
         provenance=paths.provenance("read_regions/{regions}/{corpus}/{shard}"),
     log:
         paths.log("read_regions/{regions}/{corpus}/{shard}"),
-    benchmark:
-        paths.benchmark("read_regions/{regions}/{corpus}/{shard}")
     wildcard_constraints:
         regions=lab.of_kind("regions", "files"),
     conda:
@@ -82,8 +78,6 @@ rule import_scorer:
         provenance=paths.provenance("import_scorer/{scorer}"),
     log:
         paths.log("import_scorer/{scorer}"),
-    benchmark:
-        paths.benchmark("import_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "imported"),
     conda:
@@ -111,8 +105,6 @@ rule adopt_encoder:
         provenance=paths.provenance("adopt_encoder/{scorer}"),
     log:
         paths.log("adopt_encoder/{scorer}"),
-    benchmark:
-        paths.benchmark("adopt_encoder/{scorer}")
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "encoder"),
     conda:
@@ -147,8 +139,6 @@ rule pretrain_scorer:
         provenance=paths.provenance("pretrain_scorer/{scorer}"),
     log:
         paths.log("pretrain_scorer/{scorer}"),
-    benchmark:
-        paths.benchmark("pretrain_scorer/{scorer}")
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -180,8 +170,6 @@ rule score_alignment:
         provenance=paths.provenance("score_alignment/{captioner}/{evaluation}"),
     log:
         paths.log("score_alignment/{captioner}/{evaluation}"),
-    benchmark:
-        paths.benchmark("score_alignment/{captioner}/{evaluation}")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

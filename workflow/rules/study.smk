@@ -18,8 +18,6 @@ rule sample_stimuli:
         provenance=paths.provenance("sample_stimuli"),
     log:
         paths.log("sample_stimuli"),
-    benchmark:
-        paths.benchmark("sample_stimuli")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -57,8 +55,6 @@ rule build_study:
         provenance=paths.provenance("build_study"),
     log:
         paths.log("build_study"),
-    benchmark:
-        paths.benchmark("build_study")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -83,8 +79,6 @@ rule simulate_responses:
         provenance=paths.provenance("simulate_responses"),
     log:
         paths.log("simulate_responses"),
-    benchmark:
-        paths.benchmark("simulate_responses")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -111,8 +105,6 @@ rule analyse_responses:
         provenance=paths.provenance("analyse_responses/{participants}"),
     log:
         paths.log("analyse_responses/{participants}"),
-    benchmark:
-        paths.benchmark("analyse_responses/{participants}")
     wildcard_constraints:
         participants="people|simulated",
     conda:

@@ -20,8 +20,6 @@ def main(snakemake):
             "jobs and lacks all others. docs/clusters.md says where these are.",
             len(rows),
         )
-    if unknown := [row for row in rows if row["device"] is None]:
-        logging.warning("%d of %d finished jobs have no measurement of a GPU in results/cost.", len(unknown), len(rows))
     write_table(output, COSTS, rows)
     provenance = {"commit": commit(), **snakemake.params.provenance}
     write_table_files(cost_table(rows, snakemake.params.stages, provenance), snakemake.output.tables)

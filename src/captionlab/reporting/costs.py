@@ -1,11 +1,8 @@
 """What a run cost, job by job and stage by stage, and what the jobs that are pending may cost.
 
-Snakemake measures each job (results/benchmarks/), and each script its processors and its GPU (captionlab.scripting).
-Both have the name of the job's log, so they belong together without being declared anywhere. Snakemake looks at the
-processors every half minute, and does not see what a job took after it looked last.
+Each script measures itself and writes that below results/cost/, by the name of its log (captionlab.scripting).
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,17 +26,13 @@ COSTS = TableSchema(
     job=Stored(pa.string(), "what the rule made: the name of its log file; empty where a rule has one job"),
     seconds=Stored(pa.float64(), "wall time of the job, s; of a resumed one since its resumption"),
     cpu_seconds=Stored(pa.float64(), "time of its processors, s; missing where nobody looked", nullable=True),
-    memory_mb=Stored(pa.float64(), "most memory it held, MB; missing for a very short one", nullable=True),
+    memory_mb=Stored(pa.float64(), "most memory of its largest process, MB; missing where unknown", nullable=True),
     gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
 # Tables that say how long jobs took, so that no two runs agree in them.
 TIMED_TABLES = frozenset({"cost", "checklist"})
-# Columns by the names that Snakemake gives them, and those of a job that captionlab.scripting did not measure.
-MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "memory_mb"}
-NO_GPU: dict[str, Any] = {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": None}
-SAID = ("cpu_seconds", *NO_GPU)  # what a script says of itself; those of earlier versions did not say the first
 SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the others are missing where no GPU was used
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
@@ -53,37 +46,22 @@ RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
 
 def measured_jobs(results: Path) -> list[dict[str, Any]]:
-    """Rows of a table of costs: every job below `results` that has a benchmark, by rule and name."""
-    rows = []
-    for path in sorted((results / "benchmarks").rglob("*.tsv")):
-        name = path.relative_to(results / "benchmarks").with_suffix("")
-        if measured := measured_job(results, name):
-            rows.append(measured)
-    return rows
+    """Return the rows of a table of costs: every job below `results` that was measured, by rule and name."""
+    names = sorted(path.relative_to(results / "cost").with_suffix("") for path in (results / "cost").rglob("*.parquet"))
+    return [row for name in names if (row := measured_job(results, name))]
 
 
 def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
-    """The row of the job that has this name below the name of its rule; None for one that is not measured yet."""
-    path = results / "benchmarks" / f"{name}.tsv"
+    """Return the row of the job that has this name below the name of its rule; None for one that is not measured yet.
+
+    None stands in columns that the version of captionlab which ran the job did not measure.
+    """
+    path = results / "cost" / f"{name}.parquet"
     if not path.exists():
         return None
-    with open(path, encoding="utf-8", newline="") as file:
-        measured = next(csv.DictReader(file, delimiter="\t"), None)
-    if measured is None:  # the job is under way or was killed
-        return None
-    texts = {column: measured.get(key) for key, column in MEASURED.items()}
-    # Snakemake writes NA or a dash for a job that was over before it looked.
-    numbers = {name: float(text) if text and text not in ("-", "NA") else None for name, text in texts.items()}
-    own = results / "cost" / f"{name}.parquet"
-    said = _said_by(own) if own.exists() else {}
-    return {"rule": name.parts[0], "job": "/".join(name.parts[1:]), **numbers, **NO_GPU, **said}
-
-
-def _said_by(path: Path) -> dict[str, Any]:
-    """What a script said of itself; nothing of columns that it left empty, or that its version did not have."""
     with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        said = file.read([column for column in SAID if column in file.schema_arrow.names]).to_pylist()[0]
-    return {column: value for column, value in said.items() if value is not None}
+        (measured,) = file.read().to_pylist()
+    return {**dict.fromkeys(COSTS.columns), **measured}
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
