@@ -97,8 +97,6 @@ rule collect_judgements:
         provenance=paths.provenance("collect_judgements"),
     log:
         paths.log("collect_judgements"),
-    benchmark:
-        paths.benchmark("collect_judgements")
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
