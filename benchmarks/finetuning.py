@@ -36,7 +36,7 @@ from torch import nn
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.loop.trainer import train
-from captionlab.training.objectives.reinforce import freeze_token_embeddings
+from captionlab.training.objectives.reinforce.objective import freeze_token_embeddings
 
 TOLERANCE = 1e-5
 STAGES = ("images", "generation", "reward", "re-scoring", "divergence", "backward", "optimizer")

@@ -13,13 +13,13 @@ from products import counted, torch_products
 from torch import Tensor
 from torch.nn.functional import cross_entropy, interpolate, normalize
 
-from captionlab.captioners.clipcap import ClipCap
-from captionlab.encoders.clip import MEAN, STD, Clip, build, normalise, pad, tokenise
+from captionlab.captioners.clipcap.captioner import ClipCap
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build, normalise, pad, tokenise
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.reinforce.objective import Reinforce
 from captionlab.training.rewards.retrieval import Discriminative
 
 CLIP_B32 = {

@@ -24,9 +24,9 @@ from pathlib import Path
 import torch
 from products import counted, fastest_product, unreplayed
 
-from captionlab.captioners.clipcap import ClipCap
-from captionlab.captioners.vinvl import Vinvl
-from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.captioners.clipcap.captioner import ClipCap
+from captionlab.captioners.vinvl.captioner import Vinvl
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.wordpiece import WordPieces
@@ -34,11 +34,11 @@ from captionlab.provenance import device_name
 from captionlab.regions.batches import RegionBatch
 from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import NetworkScorer
-from captionlab.scorers.uniter import Uniter
+from captionlab.scorers.uniter.scorer import Uniter
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.reinforce.objective import Reinforce
 from captionlab.training.rewards.retrieval import Discriminative
 
 CLIP_B32 = {

@@ -29,7 +29,7 @@ from products import fastest_product, torch_products
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.declarations import family_class
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.generation.contract import Decoding
@@ -43,8 +43,8 @@ from captionlab.scorers.scorer import NetworkScorer
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.optimizers import build_optimizer
-from captionlab.training.objectives.self_critical import SelfCritical
-from captionlab.training.rewards.scorer import MatchingScore
+from captionlab.training.objectives.self_critical.objective import SelfCritical
+from captionlab.training.rewards.scorer.reward import MatchingScore
 
 SAMPLES, IMAGES, WORDS = 5, 10, (8, 13)  # of an image; of an update; of a caption
 TOLERANCE, SPREAD = 1e-5, 1.7
@@ -265,9 +265,9 @@ def clip_scorer(family: str, sizes: Sizes, folder: Path) -> tuple[Any, ScorerIma
     """The same for CLIP, whose images are embedded once and for all; the plain way is open_clip's."""
     import open_clip
 
-    from captionlab.encoders.clip import MEAN, STD, Clip, build, pad, tokenise
+    from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build, pad, tokenise
     from captionlab.encoders.images import normalise
-    from captionlab.scorers.clip import ClipScorer
+    from captionlab.scorers.clip.scorer import ClipScorer
 
     architecture = open_clip.get_model_config(sizes.clip)
     if sizes == SMALL:

@@ -22,7 +22,7 @@ import torch
 from products import torch_products
 from torch import Tensor
 
-from captionlab.captioners.vinvl import CAPTION, Vinvl
+from captionlab.captioners.vinvl.captioner import CAPTION, Vinvl
 from captionlab.generation.contract import Decoded, Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions

@@ -10,7 +10,7 @@ from PIL import Image
 from running import run_script
 
 from captionlab import paths
-from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
 from captionlab.tables import write_table
 

@@ -13,8 +13,8 @@ from figure_checks import figure_files
 from paper_jobs import drawings, run_paper, table_files
 from PIL import Image
 
-from captionlab.evaluation.metrics.clipscore import SCORES as CLIPSCORES
-from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
+from captionlab.evaluation.metrics.clipscore.metric import SCORES as CLIPSCORES
+from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged as words_tagged
 from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS

@@ -3,13 +3,13 @@
 import torch
 from safetensors.torch import save_file
 
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.distributed import is_first
 from captionlab.generation.contract import Decoding
 from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.trainer import train
-from captionlab.training.objectives.grpo import Grpo
+from captionlab.training.objectives.grpo.objective import Grpo
 from captionlab.training.parent import frozen_parent
 
 WORDS = ["a", "dog", "red", "ball", "two", "on"]

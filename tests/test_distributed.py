@@ -18,8 +18,8 @@ from captionlab.tables import read_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.cross_entropy import CrossEntropy
-from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
+from captionlab.training.objectives.reinforce.objective import Reinforce
 from captionlab.training.rewards.retrieval import Discriminative
 
 STEPS, IMAGES, CANDIDATES = 50, 40, 8
@@ -118,7 +118,7 @@ def context():
     # Children are forked from a server that has imported torch, which each would need seconds for.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce"]
+        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce.objective"]
     )
     return context
 

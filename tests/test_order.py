@@ -10,7 +10,7 @@ import pytest
 import torch
 import vinvl_stand_in as tiny
 
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.declarations import defined
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.order import Places
@@ -20,7 +20,7 @@ from captionlab.schemas import IMAGES, embeddings_schema
 from captionlab.tables import write_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.data import TrainingData
-from captionlab.training.objectives.mlm import MaskedBatches
+from captionlab.training.objectives.mlm.objective import MaskedBatches
 
 IDS = ["4", "2", "1", "3"]
 # Of 30 images, ten in a group as they come: each third one.

@@ -18,9 +18,9 @@ from safetensors.torch import load_file, save_file
 from scorer_stand_in import build_scorer
 
 from captionlab import paths
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
-from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import import_encoder, load_encoder
 from captionlab.model_config import BESIDE
@@ -28,7 +28,7 @@ from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
-from captionlab.scorers.clip import ClipScorer
+from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import import_scorer, load_scorer, save_scorer
 from captionlab.tables import read_table, write_table
 from captionlab.workflow.config import ConfigError
@@ -220,7 +220,7 @@ def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
     assert lab.training_features(child) == ["results/features/seen/world/0-of-1.parquet"]
     assert lab.parent("tokenizer.json")(child) == "results/captioners/says/tokenizer.json"
     assert lab.scoring.factors() == {"match": 100.0, "cosine": 1.0}
-    assert "captionlab.captioners.clipcap" in lab.captioner_family(SimpleNamespace(captioner="says"))
+    assert "captionlab.captioners.clipcap.captioner" in lab.captioner_family(SimpleNamespace(captioner="says"))
     assert lab.of_kind("captioners", "imported") == "says"
 
 

@@ -9,7 +9,7 @@ import torch
 from running import load_script
 
 from captionlab import paths
-from captionlab.encoders.clip import tokenise
+from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder
 from captionlab.schemas import SUMMARY
 from captionlab.tables import write_table

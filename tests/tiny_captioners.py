@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from captionlab.captioners.blip import Blip
-from captionlab.captioners.camel import Camel
-from captionlab.captioners.clipcap import ClipCap
-from captionlab.captioners.newfc import NewFC
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.blip.captioner import Blip
+from captionlab.captioners.camel.captioner import Camel
+from captionlab.captioners.clipcap.captioner import ClipCap
+from captionlab.captioners.newfc.captioner import NewFC
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tagged_regions import TaggedRegions
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import pieces_tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions

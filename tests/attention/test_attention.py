@@ -14,7 +14,7 @@ from captionlab.attention.extraction import (
     special_shares,
 )
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded

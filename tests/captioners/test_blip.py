@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 import torch
 
-from captionlab.captioners.blip import ADDED, Blip
+from captionlab.captioners.blip.captioner import ADDED, Blip
 from captionlab.captioners.store import import_captioner, load_captioner
-from captionlab.encoders.blip import MEAN, STD
+from captionlab.encoders.blip.encoder import MEAN, STD
 from captionlab.encoders.images import normalise
 from captionlab.encoders.store import import_encoder, load_encoder
 from captionlab.generation.contract import Decoding

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import torch
 
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.training.objectives.mlm import (
+from captionlab.training.objectives.mlm.objective import (
     MaskedBatch,
     MaskedBatches,
     MaskedLanguageModelling,

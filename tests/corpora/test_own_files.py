@@ -15,7 +15,7 @@ from snakemake.iocontainers import InputFiles
 
 from captionlab.corpora import reading
 from captionlab.corpora.inputs import CorpusError, input_files
-from captionlab.corpora.readers.huggingface import split_of
+from captionlab.corpora.readers.huggingface.reader import split_of
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.files import names_digest

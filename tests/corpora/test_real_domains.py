@@ -11,7 +11,7 @@ import yaml
 
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
 from captionlab.tables import read_table
 

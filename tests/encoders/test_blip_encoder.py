@@ -6,7 +6,7 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch.nn import functional
 
-from captionlab.encoders.blip import MEAN, STD, BlipEncoder, import_weights
+from captionlab.encoders.blip.encoder import MEAN, STD, BlipEncoder, import_weights
 from captionlab.networks.checkpoints import CheckpointError
 
 WIDTH, HEADS, LAYERS, PATCH, SIZE = 12, 3, 2, 8, 16

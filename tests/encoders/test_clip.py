@@ -17,8 +17,18 @@ from snakemake.iocontainers import InputFiles
 from torch.nn.functional import normalize
 from torchvision import transforms
 
-from captionlab.encoders import clip as clip_module
-from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, import_weights, open_clip, pad, tokenise
+from captionlab.encoders.clip import encoder as clip_module
+from captionlab.encoders.clip.encoder import (
+    MEAN,
+    STD,
+    Clip,
+    build,
+    encode_tokens,
+    import_weights,
+    open_clip,
+    pad,
+    tokenise,
+)
 from captionlab.encoders.images import normalise
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.places import PLACE, Place

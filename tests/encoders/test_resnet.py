@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.encoders.resnet import ResnetEncoder, build, import_weights
+from captionlab.encoders.resnet.encoder import ResnetEncoder, build, import_weights
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES
 from captionlab.tables import write_table

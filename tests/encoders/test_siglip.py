@@ -14,11 +14,11 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.encoders.siglip import Siglip, import_weights
+from captionlab.encoders.siglip.encoder import Siglip, import_weights
 from captionlab.encoders.store import load_encoder
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.schemas import IMAGES
-from captionlab.scorers.clip import ClipScorer
+from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import write_table
 

@@ -7,7 +7,14 @@ import pyarrow as pa
 import pytest
 from interval_ranges import NAMED, intervals_outside
 
-from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice
+from captionlab.evaluation.metrics.alignment import metric as alignment
+from captionlab.evaluation.metrics.chair import metric as chair
+from captionlab.evaluation.metrics.clipscore import metric as clipscore
+from captionlab.evaluation.metrics.diversity import metric as diversity
+from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.retrieval import metric as retrieval
+from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
+from captionlab.evaluation.metrics.spice import metric as spice
 from captionlab.evaluation.summary import (
     Job,
     Metric,

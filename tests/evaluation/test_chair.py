@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from running import run_script
 
-from captionlab.corpora.readers import coco as coco_reader
+from captionlab.corpora.readers.coco import reader as coco_reader
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.corpora.toyworld.render import render, write_corpus
 from captionlab.corpora.toyworld.world import CLASSES
 from captionlab.evaluation.categories import read_categories, toyworld_categories
-from captionlab.evaluation.metrics.chair import DECLARATION, SCORES, judged, of_captions, of_labels, results
+from captionlab.evaluation.metrics.chair.metric import DECLARATION, SCORES, judged, of_captions, of_labels, results
 from captionlab.evaluation.naming import names_any
 from captionlab.evaluation.summary import Job
 from captionlab.paths import CATEGORIES
@@ -173,7 +173,7 @@ def score_toy(folder, corpora, output, **settings):
         "categories": settings.pop("categories", ROOT / CATEGORIES["toyworld"]),
     }
     assert {*inputs} == {"captions", *DECLARATION.reads}
-    params = {"module": "captionlab.evaluation.metrics.chair", "people": False, "splits": ["test"] * len(corpora)}
+    params = {"module": "captionlab.evaluation.metrics.chair.metric", "people": False, "splits": ["test"] * len(corpora)}
     params |= {"corpora": corpora, "references_per_image": None, "settings": {"objects": "toyworld"}} | settings
     run_script("score_captions", inputs, [output], **params)
     return output

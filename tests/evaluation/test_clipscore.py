@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from captionlab.evaluation.metrics import clipscore
-from captionlab.evaluation.metrics.clipscore import PROMPT, SCORES, of_captions, results, score, with_references
+from captionlab.evaluation.metrics.clipscore import metric as clipscore
+from captionlab.evaluation.metrics.clipscore.metric import PROMPT, SCORES, of_captions, results, score, with_references
 from captionlab.evaluation.summary import Job
 from captionlab.tables import TableWriter, write_table
 

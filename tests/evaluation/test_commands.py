@@ -18,7 +18,7 @@ from running import run_script
 
 from captionlab.evaluation.environments import DONE
 from captionlab.evaluation.exchange import ExchangeError
-from captionlab.evaluation.metrics.command import SCORES, of_captions, results
+from captionlab.evaluation.metrics.command.metric import SCORES, of_captions, results
 from captionlab.evaluation.processes import CommandError, run
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
 from captionlab.given import GivenError

@@ -10,7 +10,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from running import run_script
 from scipy.stats import binomtest
 
-from captionlab.evaluation.metrics.diversity import (
+from captionlab.evaluation.metrics.diversity.metric import (
     DECLARATION,
     SCORES,
     letters_and_digits,
@@ -257,7 +257,7 @@ def test_the_script_reads_what_a_captioner_was_trained_on(tmp_path, caplog, trai
             **learnt_from,
         },
         [tmp_path / "diversity.parquet"],
-        module="captionlab.evaluation.metrics.diversity",
+        module="captionlab.evaluation.metrics.diversity.metric",
         corpora=["toy"],
         people=False,
         references_per_image=None,

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from captionlab.evaluation.metrics.nlg import meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg.metric import meteor_process, score_corpus
 
 LOCALE = "de_DE.utf8"
 CAPTIONS = {("image", 0): "a dog rides on the red beach"}

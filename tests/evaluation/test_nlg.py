@@ -14,8 +14,8 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.bleu import corpus_bleu
 from captionlab.evaluation.java import JavaError
-from captionlab.evaluation.metrics import nlg
-from captionlab.evaluation.metrics.nlg import (
+from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.nlg.metric import (
     NLG,
     corpus_meteor,
     meteor_process,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from running import run_script
 
-from captionlab.evaluation.metrics import retrieval
-from captionlab.evaluation.metrics.retrieval import RetrievalError, ranks, unit_length
+from captionlab.evaluation.metrics.retrieval import metric as retrieval
+from captionlab.evaluation.metrics.retrieval.metric import RetrievalError, ranks, unit_length
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
 from captionlab.tables import read_table, write_table
 
@@ -164,7 +164,7 @@ ARCHITECTURE = {
 
 
 def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
-    from captionlab.encoders.clip import MEAN, STD, Clip, build
+    from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 
     generator = np.random.default_rng(0)
     ids = [f"image{i}" for i in range(13)]

@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 from running import run_script
 
-from captionlab.evaluation.metrics.sacrebleu import SCORES, corpus_sacrebleu, of_captions, results, score_corpus
+from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, corpus_sacrebleu, of_captions, results, score_corpus
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES
 from captionlab.tables import read_table, write_table
@@ -123,7 +123,7 @@ def test_the_job_scores_captions_as_they_were_written(tmp_path):
             "captions_of_corpora": [tmp_path / "captions.parquet"],
         },
         [tmp_path / "sacrebleu.parquet"],
-        module="captionlab.evaluation.metrics.sacrebleu",
+        module="captionlab.evaluation.metrics.sacrebleu.metric",
         corpora=["toy"],
         people=False,
         splits=["test"],

@@ -16,7 +16,7 @@ from pycocoevalcap import spice as official
 from running import run_script
 
 from captionlab.evaluation.java import JavaError, find_java
-from captionlab.evaluation.metrics.spice import (
+from captionlab.evaluation.metrics.spice.metric import (
     LONGEST,
     PARSES,
     SPICE,
@@ -269,8 +269,8 @@ def test_a_reference_is_parsed_once_on_a_machine(repository: Path, monkeypatch: 
         keys = cache_keys(captions)
         return {"key": [*keys], "tuples": [text.upper().encode() for text in keys.values()]}
 
-    monkeypatch.setattr("captionlab.evaluation.metrics.spice.parse_captions", parse)
-    monkeypatch.setattr("captionlab.evaluation.metrics.spice.has_cache", lambda: True)
+    monkeypatch.setattr("captionlab.evaluation.metrics.spice.metric.parse_captions", parse)
+    monkeypatch.setattr("captionlab.evaluation.metrics.spice.metric.has_cache", lambda: True)
     fetch_models(POM, repository / "checksums", folder)
 
     def run(name: str, texts: list[str], code: str = "1") -> list[bytes]:

@@ -8,10 +8,10 @@ import pytest
 from running import run_script
 from scipy.stats import binomtest, t
 
-from captionlab.evaluation.metrics import alignment
-from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, METRICS, NLG
-from captionlab.evaluation.metrics.retrieval import retrieval_results
-from captionlab.evaluation.metrics.spice import SPICE
+from captionlab.evaluation.metrics.alignment import metric as alignment
+from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, METRICS, NLG
+from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
+from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
 from captionlab.intervals import PER_CENT, RESAMPLES
 from captionlab.reporting.reproduction import Reproduction

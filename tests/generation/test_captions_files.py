@@ -9,7 +9,7 @@ import pytest
 import torch
 from running import run_script
 
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.generation import captioning
 from captionlab.generation.captions import (

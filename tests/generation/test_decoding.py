@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import _penalised, _weights, decode
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from captionlab.captioners.camel import Camel
+from captionlab.captioners.camel.captioner import Camel
 from captionlab.captioners.store import import_captioner, load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode

@@ -11,7 +11,7 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 from running import run_script
 
 from captionlab.evaluation.java import find_java
-from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
 from captionlab.tables import read_table, write_table

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from captionlab.training.objectives.baselines import Baseline, RunningMean
-from captionlab.training.objectives.reinforce import policy_loss
+from captionlab.training.objectives.reinforce.objective import policy_loss
 from captionlab.training.rewards.retrieval import Discriminative, rewards, scores
 
 FOLDER = Path(__file__).with_name("discriminative")

@@ -7,12 +7,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import CaptionBatch
-from captionlab.training.objectives.cross_entropy import CrossEntropy
-from captionlab.training.objectives.reinforce import through_end
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
+from captionlab.training.objectives.reinforce.objective import through_end
 
 FIXTURE = Path(__file__).parent / "newfc"
 SIZES = json.loads((FIXTURE / "config.json").read_text())["sizes"]

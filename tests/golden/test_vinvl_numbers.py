@@ -7,11 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.training.objectives.mlm import MaskedBatch, MaskedLanguageModelling
+from captionlab.training.objectives.mlm.objective import MaskedBatch, MaskedLanguageModelling
 
 FIXTURE = Path(__file__).parent / "vinvl"
 CONFIG = json.loads((FIXTURE / "config.json").read_text())

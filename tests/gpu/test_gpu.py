@@ -9,8 +9,8 @@ import pytest
 import torch
 from tiny_captioners import BUILT
 
-from captionlab.captioners.clipcap import ClipCap
-from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.captioners.clipcap.captioner import ClipCap
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.generation import replay
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
@@ -21,7 +21,7 @@ from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.checkpoints import Checkpoints
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.reinforce.objective import Reinforce
 from captionlab.training.rewards.retrieval import Discriminative
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")]

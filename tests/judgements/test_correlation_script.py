@@ -7,7 +7,10 @@ import pytest
 from running import run_script
 from scipy.stats import kendalltau
 
-from captionlab.evaluation.metrics import alignment, nlg, retrieval, spice
+from captionlab.evaluation.metrics.alignment import metric as alignment
+from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.retrieval import metric as retrieval
+from captionlab.evaluation.metrics.spice import metric as spice
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table, write_table

@@ -7,7 +7,7 @@ from judged_files import MADE, read_set
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.corpora.toyworld.render import render, write_corpus
-from captionlab.judgements.readers.simulated import truth
+from captionlab.judgements.readers.simulated.reader import truth
 from captionlab.tables import read_table
 
 CONFIG = {"reader": "simulated", "split": "test", "images": 30, "seed": 1}

@@ -9,7 +9,7 @@ import pytest
 from paper_jobs import run_paper
 from scipy.stats import t
 
-from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
+from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import RESAMPLES, resampled_sums

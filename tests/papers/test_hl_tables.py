@@ -12,8 +12,8 @@ import yaml
 from answers import Answers
 from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
 
-from captionlab.evaluation.metrics.nlg import NLG
-from captionlab.evaluation.metrics.sacrebleu import SCORES, score_corpus
+from captionlab.evaluation.metrics.nlg.metric import NLG
+from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, score_corpus
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.hl.evidence import evidence
 from captionlab.papers.hl.paper import Hl

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
-from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
+from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
 from captionlab.intervals import ANY, RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES

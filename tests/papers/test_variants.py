@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
-from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
+from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.evaluation.summary import Job
 from captionlab.papers.discritune.adjectives import MEASURE

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.probes.encodings import encode_scenes
 from captionlab.probes.probe import (
     GRID,

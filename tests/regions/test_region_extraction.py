@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.regions.crops import boxes_by_image, cropped_regions, cut_out
 from captionlab.regions.tables import RegionError
 

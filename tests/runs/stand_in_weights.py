@@ -9,11 +9,11 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from captionlab.captioners.blip import Blip
-from captionlab.captioners.camel import Camel
-from captionlab.captioners.vinvl import Vinvl
-from captionlab.encoders.clip import build as build_clip
-from captionlab.encoders.resnet import build as build_resnet
+from captionlab.captioners.blip.captioner import Blip
+from captionlab.captioners.camel.captioner import Camel
+from captionlab.captioners.vinvl.captioner import Vinvl
+from captionlab.encoders.clip.encoder import build as build_clip
+from captionlab.encoders.resnet.encoder import build as build_resnet
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WORDS = [

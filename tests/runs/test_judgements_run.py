@@ -21,7 +21,7 @@ from scipy.stats import kendalltau
 from small import start
 
 from captionlab import paths
-from captionlab.evaluation.metrics.nlg import NLG
+from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
 from captionlab.reporting.formats.csv import read_records
 from captionlab.tables import read_table

@@ -393,7 +393,7 @@ def test_more_seeds_run_what_is_new_and_leave_the_study(checkout):
 
 
 def test_metric_code_runs_evaluation_and_tables_only(checkout):
-    path = checkout.root / "src/captionlab/evaluation/metrics/nlg.py"
+    path = checkout.root / "src/captionlab/evaluation/metrics/nlg/metric.py"
     text = path.read_text()
     function = text.index("def score_corpus")
     first_return = text.index("    return ", function)

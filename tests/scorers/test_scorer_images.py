@@ -8,13 +8,13 @@ import pytest
 import torch
 from scorer_stand_in import build_scorer
 
-from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
-from captionlab.scorers.clip import ClipScorer
+from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer, save_scorer
 from captionlab.tables import TableError, write_table

@@ -13,7 +13,7 @@ from running import run_script
 from safetensors.torch import save_file
 from scorer_stand_in import build_scorer
 
-from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.readers import image_name

@@ -18,7 +18,7 @@ from PIL import Image
 from running import load_script, run_script
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
-from captionlab.encoders.clip import MEAN, STD, Clip, build
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.places import PLACE
 from captionlab.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page

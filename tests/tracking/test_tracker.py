@@ -20,7 +20,7 @@ from captionlab.tracking.updates import Example, Run, Update
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Validation, train
-from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
 
 STEPS, EVERY, IDS = 12, 4, ("a/1", "b|2")
 FOLDER = Path("results/tracking/finetune_captioner/x")

@@ -20,10 +20,10 @@ from captionlab.tables import write_table
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.data import TrainingData
-from captionlab.training.rewards.alternate import in_turn
+from captionlab.training.rewards.alternate.reward import in_turn
 from captionlab.training.rewards.reward import build_reward
-from captionlab.training.rewards.scorer import MatchingScore
-from captionlab.training.rewards.sum import weighted_sum
+from captionlab.training.rewards.scorer.reward import MatchingScore
+from captionlab.training.rewards.sum.reward import weighted_sum
 
 torch.set_num_threads(1)
 REFERENCES = [

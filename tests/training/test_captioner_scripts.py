@@ -15,7 +15,7 @@ from scorer_stand_in import build_scorer
 
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.store import load_captioner
-from captionlab.encoders.clip import Clip, build
+from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
 from captionlab.generation.contract import Decoding
@@ -28,10 +28,10 @@ from captionlab.scorers.store import save_scorer
 from captionlab.tables import read_table, write_table
 from captionlab.training.loop import data as training_data
 from captionlab.training.loop.data import encode_references, references, training_images
-from captionlab.training.objectives.cross_entropy import CrossEntropy
-from captionlab.training.objectives.grpo import Grpo
-from captionlab.training.objectives.reinforce import Reinforce
-from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
+from captionlab.training.objectives.grpo.objective import Grpo
+from captionlab.training.objectives.reinforce.objective import Reinforce
+from captionlab.training.objectives.self_critical.objective import SelfCritical
 from captionlab.training.rewards import retrieval
 from captionlab.training.rewards.retrieval import Discriminative
 

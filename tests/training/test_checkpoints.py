@@ -21,7 +21,7 @@ from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, remove
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.reinforce import Reinforce
+from captionlab.training.objectives.reinforce.objective import Reinforce
 
 EPOCHS, STEPS = 10, 40
 SNAPSHOTS = {2: 8, 5: 20}  # epochs, and how many updates they are
@@ -145,7 +145,7 @@ def processes():
     # Children are forked from a server that has imported torch, which each would need seconds for.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce"]
+        ["torch", "captionlab.training.loop.trainer", "captionlab.training.objectives.reinforce.objective"]
     )
     return context
 

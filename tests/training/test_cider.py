@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pycocoevalcap.cider.cider import Cider
 
-from captionlab.training.rewards.cider import CiderD
+from captionlab.training.rewards.cider.reward import CiderD
 
 WORDS = ["a", "dog", "red", "on", "the", "grass", "two", "cats", "with", "ball", "runs", "sofa"]
 
@@ -60,7 +60,7 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     """Captions decoded, tokenised word by word, and scored: as a whole through the Java tokeniser and pycocoevalcap."""
     import torch
 
-    from captionlab.captioners.newfc import NewFC
+    from captionlab.captioners.newfc.captioner import NewFC
     from captionlab.evaluation.ptb import tokenize
     from captionlab.generation.contract import Decoding
     from captionlab.generation.decoding import decode

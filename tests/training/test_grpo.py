@@ -20,8 +20,8 @@ from sampling_stand_in import (
 from captionlab.captioners.images import Rows
 from captionlab.generation.contract import Decoding
 from captionlab.training.loop.batches import ImageBatches
-from captionlab.training.objectives.grpo import LEAST, Grpo, group_advantages
-from captionlab.training.objectives.reinforce import caption_log_probs, policy_loss
+from captionlab.training.objectives.grpo.objective import LEAST, Grpo, group_advantages
+from captionlab.training.objectives.reinforce.objective import caption_log_probs, policy_loss
 from captionlab.training.parent import frozen_parent
 
 torch.set_num_threads(1)

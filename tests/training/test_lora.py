@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from captionlab.captioners.adapters import new_adapters
-from captionlab.captioners.blip import Blip
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.blip.captioner import Blip
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import save_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
@@ -16,9 +16,9 @@ from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import CaptionBatch, ImageBatches
 from captionlab.training.loop.checkpoints import Changing
 from captionlab.training.objectives.baselines import Baseline
-from captionlab.training.objectives.cross_entropy import CrossEntropy, MeanTeacher
-from captionlab.training.objectives.reinforce import Reinforce
-from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy, MeanTeacher
+from captionlab.training.objectives.reinforce.objective import Reinforce
+from captionlab.training.objectives.self_critical.objective import SelfCritical
 from captionlab.training.parent import frozen_parent
 
 RANK, ALPHA = 2, 3

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from captionlab.captioners.camel import Camel
+from captionlab.captioners.camel.captioner import Camel
 from captionlab.training.loop.batches import CaptionBatch
-from captionlab.training.objectives.cross_entropy import MeanTeacher
+from captionlab.training.objectives.cross_entropy.objective import MeanTeacher
 
 SIZES = {
     "width": 8,

@@ -7,8 +7,8 @@ from training_stand_in import END, VOCABULARY, Lengths, TinyCaptioner, data, dec
 
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.objectives.baselines import RunningMean
-from captionlab.training.objectives.cross_entropy import CrossEntropy
-from captionlab.training.objectives.reinforce import Reinforce, caption_log_probs, through_end
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
+from captionlab.training.objectives.reinforce.objective import Reinforce, caption_log_probs, through_end
 
 
 @pytest.fixture

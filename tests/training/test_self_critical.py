@@ -9,15 +9,15 @@ import vinvl_stand_in as tiny
 from safetensors.torch import load_file
 from sampling_stand_in import LONGEST, WORDS, RewardModel, captioner_of, log_probs, reward_of, tokenizer_of_words
 
-from captionlab.captioners.clipcap import ClipCap
+from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.images import Rows
-from captionlab.captioners.newfc import NewFC
+from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatches
-from captionlab.training.objectives.reinforce import Reinforce, through_end
-from captionlab.training.objectives.self_critical import SelfCritical, self_critical_loss
+from captionlab.training.objectives.reinforce.objective import Reinforce, through_end
+from captionlab.training.objectives.self_critical.objective import SelfCritical, self_critical_loss
 
 torch.set_num_threads(1)
 GOLDEN = Path(__file__).parents[1] / "golden" / "newfc"

@@ -13,7 +13,7 @@ from captionlab.tables import read_table
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.optimizers import build_optimizer, learning_rate
 from captionlab.training.loop.trainer import Validation, train
-from captionlab.training.objectives.cross_entropy import CrossEntropy
+from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
 
 ADAM = {"kind": "adam", "lr": 0.01, "steps": 9}
 

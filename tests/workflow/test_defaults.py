@@ -15,9 +15,9 @@ from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Matching
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.loop.trainer import train
-from captionlab.training.objectives.grpo import Grpo
-from captionlab.training.objectives.mlm import MaskedLanguageModelling
-from captionlab.training.objectives.self_critical import SelfCritical
+from captionlab.training.objectives.grpo.objective import Grpo
+from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
+from captionlab.training.objectives.self_critical.objective import SelfCritical
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.keys import SCHEMA
 from captionlab.workflow.schema import Schema

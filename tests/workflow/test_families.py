@@ -328,7 +328,7 @@ def test_a_new_encoder_is_not_taken_for_another(checkout):
     ],
 )
 def test_how_weights_are_imported_is_code_of_that_job_alone(checkout, old, new, others):
-    before, text = plans(checkout)[0], (checkout / "src/captionlab/encoders/clip.py").read_text()
+    before, text = plans(checkout)[0], (checkout / "src/captionlab/encoders/clip/encoder.py").read_text()
     assert old in text
     add(checkout, "encoders/clip", text.replace(old, new))
     after = plans(checkout)[0]

@@ -10,7 +10,7 @@ from running import run_python
 ROOT = Path(__file__).parents[2]
 SCORE = """
 import sys
-from captionlab.evaluation.metrics.nlg import NLG, meteor_process, results, score_corpus
+from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, results, score_corpus
 from captionlab.evaluation.summary import Job, summary_columns
 from captionlab.tables import write_table
 

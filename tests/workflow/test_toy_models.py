@@ -14,7 +14,7 @@ from captionlab import paths
 from captionlab.captioners.store import load_captioner
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.render import render
-from captionlab.encoders.clip import tokenise
+from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder
 from captionlab.files import read_yaml
 from captionlab.model_config import BESIDE, NAME, WEIGHTS

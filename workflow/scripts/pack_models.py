@@ -19,8 +19,8 @@ from typing import Any
 from captionlab import paths
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.render import render
-from captionlab.encoders.clip import tokenise
-from captionlab.evaluation.metrics.clipscore import PROMPT
+from captionlab.encoders.clip.encoder import tokenise
+from captionlab.evaluation.metrics.clipscore.metric import PROMPT
 from captionlab.files import digest, read_yaml, replacing
 from captionlab.model_config import BESIDE, NAME, WEIGHTS
 from captionlab.networks.checkpoints import read_checkpoint

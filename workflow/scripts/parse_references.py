@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from captionlab.cache import keep_part, kept_parts
-from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, cache_keys, has_cache, parse_captions
+from captionlab.evaluation.metrics.spice.metric import BESIDE_HEAP, PARSES, cache_keys, has_cache, parse_captions
 from captionlab.evaluation.spice_models import STATUS, available_models
 from captionlab.files import digest
 from captionlab.schemas import TOKENS

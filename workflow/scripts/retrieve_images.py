@@ -13,7 +13,7 @@ import numpy as np
 from captionlab import paths
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
-from captionlab.evaluation.metrics.retrieval import ranks, unit_length
+from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
 from captionlab.progress import progress
 from captionlab.provenance import device_name
 from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL

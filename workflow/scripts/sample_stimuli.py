@@ -6,7 +6,7 @@ import numpy as np
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
-from captionlab.evaluation.metrics.retrieval import ranks, unit_length
+from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
 from captionlab.generation.captions import evaluated_images
 from captionlab.schemas import GENERATED
 from captionlab.scripting import device, folder_of, script

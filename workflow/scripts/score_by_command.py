@@ -8,7 +8,7 @@ from pathlib import Path
 from captionlab.evaluation.environments import within
 from captionlab.evaluation.exchange import caption_id, image_files, read_scores, write_captions
 from captionlab.evaluation.given import Given
-from captionlab.evaluation.metrics.command import SCORES
+from captionlab.evaluation.metrics.command.metric import SCORES
 from captionlab.evaluation.processes import run
 from captionlab.scripting import script
 from captionlab.tables import write_table

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from captionlab.evaluation.metrics.nlg import NLG, meteor_process, score_corpus
+from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, score_corpus
 from captionlab.evaluation.references import read_references
 from captionlab.judgements.schemas import CANDIDATES
 from captionlab.progress import progress

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from captionlab.evaluation.metrics.spice import BESIDE_HEAP, PARSES, SPICE, score_captions
+from captionlab.evaluation.metrics.spice.metric import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.references import read_references
 from captionlab.evaluation.spice_models import available_models
 from captionlab.schemas import TOKENS

@@ -4,7 +4,7 @@ import numpy as np
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
-from captionlab.evaluation.metrics.retrieval import unit_length
+from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.reporting.formats.files import write_text
 from captionlab.scripting import device, folder_of, script
 from captionlab.study.responses import simulate

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from captionlab import paths
-from captionlab.corpora.readers.folder import read
+from captionlab.corpora.readers.folder.reader import read
 from captionlab.files import replacing
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.captions import one_line
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from captionlab.attention.schemas import ALL, RELATIONS
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer

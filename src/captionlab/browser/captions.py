@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from captionlab import paths
-from captionlab.evaluation.metrics.retrieval import among
+from captionlab.evaluation.metrics.retrieval.metric import among
 from captionlab.evaluation.summary import of_captions, parts, scored_in
 from captionlab.evaluation.unknown_words import has_unknown, non_words
 from captionlab.schemas import GENERATED, RETRIEVAL

@@ -1,7 +1,7 @@
 """Models of the Hugging Face hub as transformers builds them, and what is to be known of their types.
 
 A type is what transformers calls `model_type`. Of one without an entry in TYPES images are decoded in every update, and
-importing it says whether it can be continued word by word (captionlab.captioners.transformers).
+importing it says whether it can be continued word by word (captionlab.captioners.transformers.captioner).
 """
 
 import inspect

@@ -8,7 +8,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from captionlab.captioners.vinvl import Vinvl
+from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.progress import progress
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_regions import TaggedRegions

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
+from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
 from captionlab.reporting.best import with_best
 from captionlab.reporting.footnotes import protocol_note
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell

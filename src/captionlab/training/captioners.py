@@ -26,7 +26,7 @@ from captionlab.training.loop.checkpoints import Changing, job_arguments, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Objective, Snapshot, Validation, train
-from captionlab.training.rewards.cider import CiderD
+from captionlab.training.rewards.cider.reward import CiderD
 
 # Images whose captions are kept at each validation.
 EXAMPLES = 8

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab import paths
-from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.nlg import read_scores
-from captionlab.evaluation.metrics.retrieval import retrieval_results
-from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
-from captionlab.evaluation.metrics.spice import SPICE
+from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.nlg.metric import read_scores
+from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
+from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
+from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import Job, Metric, Names, Result, caption_results, mean
 from captionlab.intervals import ANY, PER_CENT, SIMILAR, bootstrap_interval, difference_bounds, seeds_interval, within

@@ -4,7 +4,8 @@ from collections import defaultdict
 
 import pyarrow.compute as pc
 
-from captionlab.evaluation.metrics import nlg, sacrebleu
+from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
 from captionlab.evaluation.summary import Job, Result, caption_results
 from captionlab.papers.hl.run import MEASURES
 from captionlab.reporting.reading import Path, Rows

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.metrics.nlg import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.nlg import read_scores
-from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
-from captionlab.evaluation.metrics.spice import SPICE
+from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
+from captionlab.evaluation.metrics.nlg.metric import read_scores
+from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
+from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import Job, Metric, Result, caption_results, mean
 from captionlab.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval

@@ -40,7 +40,7 @@ class RunningMean(Baseline):
 
 
 class InTurn(Baseline):
-    """A baseline of its own for each of several rewards that take turns (captionlab.training.rewards.alternate)."""
+    """A baseline of its own for each of several rewards that take turns (captionlab.training.rewards.alternate.reward)."""
 
     def __init__(self, baselines: Sequence[Baseline]):
         self.baselines, self.turn = baselines, 0

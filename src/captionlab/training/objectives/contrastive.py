@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from captionlab.encoders.clip import MEAN, STD, Clip, build, encode_tokens, tokenise
+from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build, encode_tokens, tokenise
 from captionlab.encoders.images import crop, decode, normalise
 from captionlab.progress import progress
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches

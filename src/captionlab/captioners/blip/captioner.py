@@ -1,0 +1,205 @@
+"""BLIP (Li et al. 2022) as captioner: its text decoder, which reads the image through cross-attention.
+
+The decoder is transformers' BlipTextLMHeadModel, whose names are those of the checkpoints of salesforce/BLIP and
+salesforce/LAVIS, too. The vision tower is an encoder (captionlab.encoders.blip.encoder): it never trains (Dessì et al. 2023,
+code). Importing transformers takes longer than torch, so it is imported when a captioner is built.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
+from captionlab.declarations import CaptionerFamily
+from captionlab.networks.bert import read_sizes, split
+from captionlab.networks.caches import Cache, images_kept
+from captionlab.networks.tokenizer import Tokenizer
+from captionlab.networks.wordpiece import pieces_tokenizer
+
+# Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
+PROMPT = (30522, 1037, 3861, 1997)
+
+DECLARATION = CaptionerFamily(
+    reads="patches",
+    libraries=("transformers",),
+    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
+    options=("teacher",),
+    attention=False,
+    imported={
+        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
+        "prompt": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0},
+            "minItems": 1,
+            "description": "ids of what stands before every caption, by default `[DEC] a picture of`; `[30522]` is the "
+            "first of them alone, from which transformers' BLIP captions where it is told no text",
+        },
+    },
+    architecture={
+        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
+        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
+        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
+        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
+        "positions": {"type": "integer", "minimum": 2, "description": "prompt and caption together"},
+        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
+        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
+    },
+    longest={"positions": 1, "": -1},
+    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
+)
+
+ADDED = ("[DEC]", "[ENC]")
+DECODER = "text_decoder."
+
+
+@dataclass(frozen=True)
+class State:
+    """N captions in the making, N / G consecutive ones for each of G images."""
+
+    image: list[tuple[Tensor, Tensor]]
+    """of each layer, keys and values (G, heads, S, head size)"""
+    captions: Cache
+    """keys and values of prompt and words so far"""
+
+
+class Blip(Captioner[State]):
+    """The captioner. `visual` is what the vision tower says of the places of an image, (B, S, visual_size)."""
+
+    finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
+    output_layer = "text_decoder.cls.predictions.decoder"
+    replayable = True
+    prompt: Tensor
+
+    def __init__(
+        self,
+        visual_size: int,
+        vocabulary: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        positions: int,
+        prompt: Sequence[int] = PROMPT,
+        dropout: float = 0.1,
+    ):
+        """Build a captioner with random weights; the ids of the `prompt` stand before every caption."""
+        super().__init__({**locals(), "prompt": list(prompt)})
+        from transformers import BlipTextConfig, BlipTextLMHeadModel
+
+        self.heads, self.dropout = heads, dropout
+        self.prompt_length, self.longest = len(prompt), positions - len(prompt)
+        self.text_decoder: Any = BlipTextLMHeadModel(
+            BlipTextConfig(
+                vocab_size=vocabulary,
+                hidden_size=width,
+                encoder_hidden_size=visual_size,
+                intermediate_size=feed_forward,
+                num_hidden_layers=layers,
+                num_attention_heads=heads,
+                max_position_embeddings=positions,
+                hidden_dropout_prob=dropout,
+                attention_probs_dropout_prob=dropout,
+                is_decoder=True,
+            )
+        )
+        self.register_buffer("prompt", torch.tensor(list(prompt)), persistent=False)
+
+    @staticmethod
+    def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
+        """The prompt of one who learns from scratch is the end token."""
+        return {"prompt": [tokenizer.end]}
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], heads: int | None = None, prompt: Sequence[int] = PROMPT
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """As for every family. What is not the decoder's is left to the encoder."""
+        found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
+        decoder = (name for name in found if name.startswith(DECODER) and not name.endswith("position_ids"))
+        weights = {name: found[name] for name in decoder}
+        keys = weights[f"{DECODER}bert.encoder.layer.0.crossattention.self.key.weight"]
+        sizes = read_sizes(weights, heads, f"{DECODER}bert.", "encoder.layer")
+        return cls(visual_size=keys.shape[1], prompt=prompt, **sizes), weights
+
+    @staticmethod
+    def read_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
+        """The tokenizer of a published vocab.txt of bert-base-uncased, or of a tokenizer.json."""
+        if Path(path).suffix == ".json":
+            return Tokenizer.load(path)
+        pieces = Path(path).read_text(encoding="utf-8").split()
+        return pieces_tokenizer([*pieces, *(piece for piece in ADDED if piece not in pieces)])
+
+    def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        return log_probs_of(self.text_decoder.cls, self._hidden(visual, tokens), tokens, mask)
+
+    def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
+        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
+        return self.text_decoder.cls(self._hidden(visual, tokens))
+
+    def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
+        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        check_features(visual, self.architecture["visual_size"], "patches")
+        self.check_length(max_tokens)
+        prompt = self.prompt.expand(len(visual), -1)
+        readers = [layer.crossattention.self for layer in self.text_decoder.bert.encoder.layer]
+        image = [(split(part.key(visual), self.heads), split(part.value(visual), self.heads)) for part in readers]
+        size = self.architecture["width"] // self.heads
+        cache = Cache.empty(visual, len(self.prompt) + max_tokens, len(image), len(visual), self.heads, size)
+        return self._read(prompt, State(image, cache))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        return self._read(tokens[:, None], state)
+
+    def reorder(self, state: State, index: Tensor) -> State:
+        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        image = state.image
+        kept = images_kept(state.captions.keys.shape[2], len(image[0][0]), index)
+        if kept is not None:
+            image = [(keys[kept], values[kept]) for keys, values in image]
+        return State(image, state.captions.reorder(index))
+
+    def _hidden(self, visual: Tensor, tokens: Tensor) -> Tensor:
+        """States (B, T, width) from which the tokens (B, T) are predicted."""
+        check_features(visual, self.architecture["visual_size"], "patches")
+        self.check_length(tokens.shape[1])
+        ids = torch.cat([self.prompt.expand(len(tokens), -1), tokens[:, :-1]], dim=1)
+        states = self.text_decoder.bert(ids, encoder_hidden_states=visual, is_decoder=True, use_cache=False)
+        return states.last_hidden_state[:, len(self.prompt) - 1 :]
+
+    def _read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Logits after new tokens (N, T), which follow those of the state; several only at the start."""
+        cache, new = state.captions, tokens.shape[1]
+        states = self.text_decoder.bert.embeddings(input_ids=tokens, past_key_values_length=cache.length)
+        layers = zip(self.text_decoder.bert.encoder.layer, state.image, strict=True)
+        for number, (layer, (keys, values)) in enumerate(layers):
+            own = layer.attention.self
+            words = cache.extend(number, split(own.key(states), self.heads), split(own.value(states), self.heads))
+            gathered = self._gather(own.query(states), *words, causal=new > 1)
+            states = layer.attention.output(gathered, states)
+            # Captions of an image share its keys and values: their queries are read as those of one longer sequence.
+            shared = states.reshape(len(keys), -1, states.shape[2])
+            gathered = self._gather(layer.crossattention.self.query(shared), keys, values)
+            shared = layer.feed_forward_chunk(layer.crossattention.output(gathered, shared))
+            states = shared.view(states.shape)
+        cache.length += new
+        logits: Tensor = self.text_decoder.cls(states[:, -1])
+        return logits, state
+
+    def _gather(self, query: Tensor, keys: Tensor, values: Tensor, causal: bool = False) -> Tensor:
+        """What projected queries (B, T, width) gather from keys and values (B, heads, S, head size)."""
+        dropout = self.dropout if self.training else 0.0
+        gathered = functional.scaled_dot_product_attention(
+            split(query, self.heads), keys, values, dropout_p=dropout, is_causal=causal
+        )
+        return gathered.transpose(1, 2).flatten(2)
+
+
+FAMILY = Blip

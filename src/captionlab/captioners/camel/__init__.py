@@ -1,0 +1,1 @@
+"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over patch features, a meshed or plain decoder."""

@@ -1,0 +1,63 @@
+"""Config of a captioner of the Hugging Face hub."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveInt
+
+from captionlab.config.captioners import CaptionerFacts, ImportedCaptioner, TrainedCaptioner
+from captionlab.config.model import FilePath, Model
+
+FACTS = CaptionerFacts(
+    reads="patches-or-pixels",
+    size="visual_size",
+    libraries=("transformers",),
+    folder=True,
+    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
+    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
+)
+
+
+class Architecture(Model):
+    """Sizes of a captioner of the hub."""
+
+    config: dict[str, Any] = Field(
+        description="sizes of a `model_type` git or llava, as its config.json has them, without its vocabulary"
+    )
+    vocabulary: Annotated[int, Field(ge=257)] = Field(
+        description="largest number of tokens; 256 are bytes, one is the end"
+    )
+
+
+class Answer(Model):
+    """Part of the answer of a chat model that is the caption."""
+
+    first_sentence: bool = Field(False, description="whether only its first sentence is")
+    max_words: PositiveInt | None = Field(None, description="largest number of words")
+
+
+class Imported(ImportedCaptioner):
+    """A published captioner of the hub."""
+
+    family: Literal["transformers"]
+    weights: FilePath = Field(
+        description="folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is fetched from the Hugging "
+        "Face hub"
+    )
+    prompt: str = Field(
+        "", description="text before the caption, as the processor of the type takes it, with its placeholder of images"
+    )
+    chat: str | None = Field(
+        None, description="message of a user who shows the image, in the chat template of the model"
+    )
+    answer: Answer | None = Field(None, description="part of the answer that is the caption")
+    processor: dict[str, Any] | None = Field(
+        None, description="settings of its image processor that replace its own, as `do_image_splitting: false`"
+    )
+    dtype: Literal["float32", "bfloat16"] = Field("float32", description="number type of the weights")
+
+
+class Trained(TrainedCaptioner):
+    """A captioner of the hub that is trained here from random weights."""
+
+    family: Literal["transformers"]
+    architecture: Architecture = Field(description="sizes")

@@ -1,0 +1,238 @@
+"""Models of captioners: finetuned, of another run, imported, trained here, or captions that are there already."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Len
+from pydantic import Field, PositiveInt
+
+from captionlab import plugins
+from captionlab.config.encoders import RUN, form_of
+from captionlab.config.model import FilePath, Model, Portion, Ref, Unique
+from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
+
+Corpus = Annotated[str, Ref("corpora")]
+Vectors = Annotated[str, Ref("encoders")]
+ELSEWHERE = "corpus that it was trained on elsewhere; tells in-domain from cross-domain"
+Reads = Literal["vector", "patches", "patches-or-pixels", "regions", "tagged-regions"]
+# By what a captioner reads of an image: the keys that it needs, those that it does not have, and how that is said.
+READS: Mapping[Reads, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "vector": (("encoder",), ("regions", "tags"), "encoder of images"),
+    "patches": (("encoder",), ("regions", "tags"), "encoder of images"),
+    "patches-or-pixels": ((), ("regions", "tags"), "encoder of images or the images themselves"),
+    "regions": (("regions",), ("encoder", "tags"), "regions of images"),
+    "tagged-regions": (("regions", "tags"), ("encoder",), "regions and tags of images"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionerFacts:
+    """What the graph must know of a family of captioners."""
+
+    reads: Reads
+    """what it reads of an image: one vector of an encoder, one for each place, or without an encoder the image itself,
+    regions, or regions and tags"""
+    objectives: tuple[str, ...]
+    """kinds of objectives that it can be trained by"""
+    finetuned_as: Mapping[str, Any]
+    """what the objective reinforce takes for keys that are not given, as the class has it"""
+    options: tuple[Literal["teacher", "scheduled_sampling"], ...] = ()
+    """options of an objective that it can follow and not every family can"""
+    attention: bool = False
+    """whether its attention to tags can be extracted (captionlab.attention)"""
+    longest: Mapping[str, int] = field(default_factory=dict)
+    """most tokens that it can generate: the sum of sizes of `architecture`, each times the number here, and of the
+    number under ""; empty if nothing limits it"""
+    size: str = ""
+    """name of the number in the `architecture` of its config.json that is the size of a vector that it reads"""
+    folder: bool = False
+    """whether its published weights are a folder with its tokens, and not a file beside another of tokens"""
+    libraries: tuple[str, ...] = ()
+    """libraries beside torch and tokenizers whose versions matter to it"""
+
+
+class Captioner(Model):
+    """What describes images."""
+
+
+class Seeing(Captioner):
+    """A captioner that reads images; `reads` is set by its family."""
+
+    reads: ClassVar[Reads | None] = None
+
+    encoder: Vectors | None = Field(None, description="encoder whose output it reads")
+    regions: Annotated[str, Ref("regions")] | None = Field(None, description="regions that it reads")
+    tags: Annotated[str, Ref("tags")] | None = Field(None, description="tags that it reads")
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for what it must read of images and does not, or cannot read."""
+        yield from super().mistakes(config)
+        family = str(getattr(self, "family", None))
+        reads = self.reads or (
+            plugins.facts("captioners")[family].reads if family in plugins.names("captioners") else None
+        )
+        if reads is None:
+            return
+        needed, wrong, what = READS[reads]
+        if missing := [key for key in needed if getattr(self, key) is None]:
+            yield f"{{place}}: a {family} reads {what}, so it needs {' and '.join(missing)}"
+        if there := [key for key in wrong if key in self.model_fields_set]:
+            yield f"{{place}}: a {family} reads {what}, not {' and '.join(there)}"
+        if self.encoder is not None:
+            yield from _wrong_encoder(config, reads, family, self.encoder)
+
+
+def _wrong_encoder(config: Mapping[str, Any], reads: Reads, family: str, encoder: str) -> Iterator[str]:
+    """Yield a sentence if an encoder gives vectors in place of patch features, or the reverse."""
+    encoders = config.get("encoders")
+    block = encoders.get(encoder) if isinstance(encoders, Mapping) else None
+    if not isinstance(block, Mapping):
+        return
+    if reads == "vector" and "patches_of" in block:
+        what = "reads of each image one vector; name an encoder without `patches_of`"
+    elif reads.startswith("patches") and "patches_of" not in block:
+        other = ", or none" if reads == "patches-or-pixels" else ""
+        what = f"reads patch features of each image; name an encoder with `patches_of`{other}"
+    else:
+        return
+    yield f"{{place}}.encoder is {encoder!r}, and {family} {what}"
+
+
+class ReusedCaptioner(Seeing):
+    """A captioner of another run, whose family its folder tells."""
+
+    run: FilePath = Field(description=RUN)
+    family: str | None = None
+    corpus: Corpus | None = Field(None, description=ELSEWHERE)
+
+
+class ImportedCaptioner(Seeing):
+    """A published captioner."""
+
+    weights: FilePath = Field(description="file or folder of the weights")
+    corpus: Corpus | None = Field(None, description=ELSEWHERE)
+
+
+class ImportedFiles(ImportedCaptioner):
+    """A published captioner whose weights and tokens are two files."""
+
+    tokenizer: FilePath = Field(description="file of the tokens")
+
+
+class Learning(Captioner, Seeded):
+    """A captioner that learns here."""
+
+    corpus: Corpus = Field(description="corpus whose split train is learned")
+    validation: Validation | None = Field(None, description="validation, which may select the weights")
+    optimizer: Optimizer = Field(description="optimizer and schedule")
+    snapshots: Annotated[list[PositiveInt], Len(1), Unique()] | None = Field(
+        None,
+        description="epochs, or updates if `optimizer.steps` is given, after which the weights are kept as captioners "
+        "of their own, increasing and below the end; the weights after 2 are named `<captioner>@2`",
+    )
+
+
+class TrainedCaptioner(Seeing, Learning):
+    """A captioner that is trained here on references."""
+
+    objective: Learnt = Field(description="objective of references")
+
+
+class FinetunedCaptioner(Learning):
+    """A captioner that is trained further."""
+
+    parent: Annotated[str, Ref("captioners")] = Field(description="captioner that it starts from")
+    objective: ObjectiveOf = Field(description="objective")
+    lora: Lora | None = Field(None, description="adapters that are trained in place of the whole captioner")
+
+
+class CaptionFile(Captioner):
+    """Captions in files."""
+
+    family: Literal["file"]
+    captions: Annotated[dict[Corpus, FilePath], Len(1)] = Field(
+        description="by corpus a file: COCO results JSON, JSON lines or CSV with `image_id` and `caption`"
+    )
+
+
+class HumanCaptions(Captioner):
+    """References as captions."""
+
+    family: Literal["human"]
+    reference: Literal["first", "each"] = Field("first", description="which of the captions of an image count")
+
+
+Source = Annotated[
+    str,
+    Ref(
+        "captioners",
+        refuses={"family": ["constructed"]},
+        reason="is {name}, which is constructed itself; name a captioner that sees the images",
+    ),
+]
+
+
+class Replacements(Model):
+    """Words of captions that others replace (Ma et al. 2022, section 5)."""
+
+    shares: Annotated[list[Portion], Len(1), Unique()] = Field(
+        description="shares of the nouns, and of the other words, that are replaced"
+    )
+    draw: Literal["frequency", "uniform"] = Field(
+        "frequency", description="probability of a replacement; frequency: as in the references of the evaluated images"
+    )
+    others: Literal["any", "same-part-of-speech"] = Field(
+        "any",
+        description="what replaces a word that is no noun: any other word of the references, nouns among them, or one "
+        "of the same part of speech (any if there is no other)",
+    )
+
+
+class ConstructedCaptions(Captioner, Seeded):
+    """Captions that are constructed from the captions of another captioner (Ma et al. 2022, section 5)."""
+
+    family: Literal["constructed"]
+    captions_of: Source = Field(
+        description="captioner whose captions are changed; an image whose caption has no noun is left out"
+    )
+    replacements: Replacements | None = Field(
+        None, description="nouns are replaced by nouns that neither caption nor references have"
+    )
+    templates: Annotated[list[Literal["published", "mined"]], Len(1), Unique()] | None = Field(
+        None, description="templates of config/published/probing_templates.csv, templates found in captions, or both"
+    )
+    mined_from: Annotated[dict[str, Source], Len(1)] | None = Field(
+        None, description="with mined: by name of a template the captioner in whose captions it is found"
+    )
+    nouns: Annotated[list[PositiveInt], Len(1), Unique()] | None = Field(
+        None,
+        description="numbers of nouns in a template of the first source: nouns of the caption, then nouns of the "
+        "references; images with fewer are left out",
+    )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if there are numbers of nouns and no templates for them."""
+        yield from super().mistakes(config)
+        if self.nouns and not self.templates:
+            yield "{place}.nouns asks for so many nouns in a template; add `templates: [published]`"
+
+
+def made_models() -> dict[str, Any]:
+    """Return the model of a captioner without published weights and without a parent, by its family."""
+    given = {"file": CaptionFile, "human": HumanCaptions, "constructed": ConstructedCaptions}
+    return {**given, **plugin_models("captioners", "Trained")}
+
+
+def _models() -> dict[str, Any]:
+    imported = Cases(lambda: plugin_models("captioners", "Imported"), by_key("family"))
+    return {
+        "parent": FinetunedCaptioner,
+        "run": ReusedCaptioner,
+        "weights": Annotated[Captioner, imported],
+        "made": Annotated[Captioner, Cases(made_models, by_key("family"))],
+    }
+
+
+AnyCaptioner = Annotated[Captioner, Cases(_models, lambda block: form_of(block, ("parent", "run", "weights"), "made"))]

@@ -1,0 +1,156 @@
+"""Models of corpora, of annotated objects and regions, and of judged captions."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import Field, PositiveInt
+
+from captionlab.config.model import FilePath, Model, Nullable, OwnSeed, Ref, Share, Unique
+from captionlab.config.plugins import Cases, by_key, plugin_models
+
+PathsOfSplits = Annotated[dict[str, FilePath], Len(1)]
+Folder = Annotated[FilePath | None, Nullable]
+Folders = Annotated[FilePath | PathsOfSplits | None, Nullable]
+FOLDER = "folder of the images; null for texts only"
+FOLDERS = "folder of the images, or one for each split; null for texts only"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFacts:
+    """What the graph must know of a reader of corpora."""
+
+    files: tuple[str, ...]
+    """keys that name the files it reads, one or one for each split; images are none of them"""
+    patterns: tuple[str, ...] = ()
+    """keys that name tars, for each split a tar, a folder of tars, or a path with * and ? for any characters"""
+    contents: str = ""
+    """pattern of what it reads in its folder (captionlab.corpora.inputs.folder_of) if none of `files` is given"""
+    scenes: bool = False
+    """whether images have scene captions"""
+    undescribed: bool = False
+    """whether there are images that nobody described, which are candidates only"""
+    libraries: tuple[str, ...] = ()
+    """libraries beside pillow whose versions matter to what it reads"""
+
+
+class Corpus(Model):
+    """Images with captions."""
+
+    evaluation_split: str = Field("test", description="split that evaluations use")
+    shards: PositiveInt = Field(1, description="number of jobs that embed its images")
+
+
+class CorpusOfFiles(Corpus):
+    """A corpus that is read from files."""
+
+    max_rejected: Share = Field(0.01, description="largest share of broken entries that is accepted")
+
+
+def corpus_models() -> dict[str, Any]:
+    """Return the model of a corpus by the name of its reader."""
+    toyworld = import_module("captionlab.corpora.toyworld.config").Config
+    return dict(sorted({"toyworld": toyworld, **plugin_models("corpora.readers")}.items()))
+
+
+AnyCorpus = Annotated[Corpus, Cases(corpus_models, by_key("reader"))]
+
+
+FilesOfCorpora = Annotated[
+    dict[Annotated[str, Ref("corpora")], FilePath | Annotated[list[FilePath], Len(1)]],
+    Len(1),
+]
+FILES_OF_CORPORA = "by corpus the files or folders with its images"
+
+
+class Regions(Model):
+    """Regions of images, with features."""
+
+
+class Boxes(Regions):
+    """The annotated boxes of a corpus, embedded by an encoder."""
+
+    source: Literal["boxes"]
+    encoder: Annotated[str, Ref("encoders")] = Field(
+        description="encoder that embeds the annotated boxes of a corpus and the whole image"
+    )
+
+
+class RegionFiles(Regions):
+    """Regions in published files."""
+
+    source: Literal["files"]
+    format: Literal[
+        "lxmert-tsv",
+        "bottom-up-tsv",
+        "rosita-tsv",
+        "rosita-npz",
+        "uniter-npz",
+        "uniter-lmdb",
+        "vilbert-lmdb",
+        "vinvl-tsv",
+    ] = Field(description="format of the files")
+    files: FilesOfCorpora = Field(description=FILES_OF_CORPORA)
+
+
+class Detector(Regions):
+    """Regions that a detector finds."""
+
+    source: Literal["detector"]
+    weights: FilePath = Field(description="weights of torchvision's fasterrcnn_resnet50_fpn_v2")
+    count: PositiveInt = Field(36, description="largest number of regions of an image")
+    size: Annotated[int, Field(ge=16)] = Field(800, description="pixels of the shorter side of what it sees")
+
+
+REGIONS = {"boxes": Boxes, "files": RegionFiles, "detector": Detector}
+AnyRegions = Annotated[Regions, Cases(lambda: REGIONS, by_key("source"))]
+
+
+class Tags(Model):
+    """Names of the objects of an image."""
+
+    source: Literal["objects", "regions", "files"] = Field(
+        description="annotated objects, labels of regions, or VinVL's *.label.tsv"
+    )
+    regions: Annotated[str, Ref("regions")] | None = Field(None, description="regions whose labels are the tags")
+    files: FilesOfCorpora | None = Field(None, description=FILES_OF_CORPORA)
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for each key that the source needs or does not have."""
+        keys = {"regions", "files"}
+        needed = keys & {self.source}
+        if missing := needed - self.model_fields_set:
+            yield f"{{place}}: tags of the source {self.source} need {missing.pop()}"
+        if wrong := sorted((keys - needed) & self.model_fields_set, reverse=True):
+            yield f"{{place}}: tags of the source {self.source} do not have {' and '.join(wrong)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgementFacts:
+    """What the graph must know of a reader of judged captions."""
+
+    files: tuple[str, ...]
+    """keys that name the files it reads"""
+    ratings: bool
+    """whether single captions are rated; else one of two is preferred"""
+    leaves_out: Literal["candidates", "references"]
+    """what does not count if a judged caption is among the references of its image"""
+    simulated: bool = False
+    """whether judges are simulated, which only the toy world allows"""
+    libraries: tuple[str, ...] = ()
+    """libraries whose versions matter to what it reads"""
+
+
+class Judgements(Model):
+    """Captions that people judged."""
+
+    corpus: Annotated[str, Ref("corpora")] = Field(description="corpus with the images and references")
+    references_per_image: PositiveInt | None = Field(
+        None, description="number of references of each image, drawn by the seed; all by default"
+    )
+    scorers: Annotated[list[Annotated[str, Ref("scorers", trainings=True)]], Unique()] = Field(
+        [], description="scorers of every caption with its image"
+    )
+    seed: OwnSeed = Field(None, description="seed of what is drawn; by default the seed of the config")

@@ -1,0 +1,145 @@
+"""Models of decodings, evaluations, and of metrics that a command computes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints
+
+from captionlab.config.model import FilePath, Model, Portion, Ref, Text, Unique
+from captionlab.config.plugins import Cases, by_key
+
+Captioners = Annotated[list[Annotated[str, Ref("captioners", trainings=True)]], Len(1), Unique()]
+Corpora = Annotated[list[Annotated[str, Ref("corpora")]], Len(1), Unique()]
+Scorers = Annotated[list[Annotated[str, Ref("scorers", trainings=True)]], Unique()]
+Retrievers = Annotated[
+    list[Annotated[str, Ref("encoders", trainings=True, able="texts", reason="which has no text side")]], Unique()
+]
+
+
+class Decoding(Model):
+    """How a captioner writes captions."""
+
+    max_tokens: PositiveInt = Field(
+        description="largest number of tokens of a caption; the end counts, a prefix or prompt does not"
+    )
+    stop: Text | None = Field(None, description="text in a token after which the caption ends")
+    rules: Literal["transformers", "transformers-2022", "oscar", "camel"] = Field(
+        "transformers",
+        description="implementation whose beam search is followed, and which says whether a caption that is cut keeps "
+        "its last token: see below",
+    )
+    repetition_penalty: PositiveFloat | None = Field(
+        None, description="above 1, tokens that the caption already has become less probable; 1 by default"
+    )
+
+
+class Greedy(Decoding):
+    """The most probable token at each step."""
+
+    kind: Literal["greedy"]
+
+
+class Sample(Decoding):
+    """A token that is drawn at each step."""
+
+    kind: Literal["sample"]
+    temperature: PositiveFloat = Field(1.0, description="number that logits are divided by")
+    top_k: PositiveInt | None = Field(
+        None, description="number of most probable tokens that are drawn from; all by default"
+    )
+    top_p: Portion | None = Field(
+        None,
+        description="the fewest most probable tokens that have this probability together are drawn from, after "
+        "temperature and top_k; all by default",
+    )
+    samples: PositiveInt | None = Field(
+        None, description="captions that are drawn of each image, each of which an evaluation scores; 1 by default"
+    )
+
+
+class Beam(Decoding):
+    """Beam search."""
+
+    kind: Literal["beam"]
+    beams: Annotated[int, Field(ge=2)] = Field(description="number of captions that are kept of each image")
+    length_penalty: float | None = Field(
+        None,
+        description="power of the length that a beam's log-probability is divided by, by the rules transformers; 1 by "
+        "default",
+    )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for each key that the implementation of the beam search does not have."""
+        if self.rules != "transformers" and self.length_penalty is not None:
+            yield "{place}.length_penalty is for `rules: transformers`; the other beam searches have none"
+        if self.rules in ("oscar", "camel") and self.repetition_penalty is not None:
+            yield (
+                "{place}.repetition_penalty is for beam search as transformers has it; those of Oscar and CaMEL have "
+                "none"
+            )
+
+
+DECODINGS = {"greedy": Greedy, "sample": Sample, "beam": Beam}
+AnyDecoding = Annotated[Decoding, Cases(lambda: DECODINGS, by_key("kind"))]
+
+
+class Evaluation(Model):
+    """Captions of several captioners on several corpora, and their scores."""
+
+    captioners: Captioners = Field(description="captioners, each of which describes the images of all corpora")
+    corpora: Corpora = Field(description="corpora, whose images of the evaluation split are described")
+    decoding: Annotated[str, Ref("decodings")] | None = Field(
+        None, description="decoding; not needed for captions that are there already"
+    )
+    retrievers: Retrievers = Field(
+        [], description="encoders that look for the image of each caption among the candidates, and among all images"
+    )
+    scorers: Scorers = Field([], description="scorers of every caption with its image")
+    candidates: Annotated[int, Field(ge=2)] = Field(100, description="number of images among which a retriever looks")
+    candidate_sets: Literal["file-order", "random"] = Field(
+        "file-order",
+        description="candidates are drawn at random, or are blocks in the order of the annotation file, as in the code of "
+        "Dessì et al. 2023",
+    )
+    references_per_image: PositiveInt | None = Field(
+        None, description="number of references of an image, the first ones; all by default"
+    )
+    shards: PositiveInt = Field(
+        1,
+        description="number of jobs in which a captioner describes its images; samples depend on it, other captions do "
+        "not but for rounding",
+    )
+
+
+class CommandMetric(Model):
+    """A metric that a command of the user computes."""
+
+    command: Annotated[str, StringConstraints(pattern=r"\S")] = Field(
+        description="program and arguments, to which two files are added: captions to read and scores to write; a word "
+        "that is a file below `data` is that file"
+    )
+    conda: FilePath | None = Field(None, description="file of the environment that it runs in, which conda makes")
+    venv: FilePath | None = Field(
+        None,
+        description="folder of a virtual environment that it runs in; without venv and conda, it runs in captionlab's own",
+    )
+    version: str | float = Field(
+        "1",
+        description="version of the metric; another version, another command or a changed file of its command or "
+        "environment scores anew",
+    )
+    references: bool = Field(
+        True, description="whether it reads references; human captions, which are references, have no such score then"
+    )
+    scale: float = Field(100, description="factor of its mean in tables")
+    time_limit: PositiveInt = Field(
+        60, description="minutes for the captions of a captioner, after which it is stopped"
+    )
+    mem_mb: PositiveInt = Field(8000, description="memory that it needs, MB")
+    gpu: Annotated[int, Field(ge=0, le=1)] = Field(0, description="number of GPUs that it uses, 0 or 1")
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if there are two environments."""
+        if self.conda and self.venv:
+            yield "{place} has both conda and venv; keep the environment that its command runs in"

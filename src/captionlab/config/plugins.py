@@ -1,0 +1,50 @@
+"""Blocks of plug-ins: a key of the block says which model it must fit."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Union
+
+from pydantic import Discriminator, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema
+
+from captionlab import plugins
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Marks a block that must fit one of several models; `chosen` names the model of a block, `key` is what it reads.
+
+    The names of the models are tags <name> in the places of pydantic's errors.
+    """
+
+    models: Callable[[], Mapping[str, Any]]
+    chosen: Callable[[Any], str]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        tagged = [Annotated[model, Tag(f"<{name}>")] for name, model in self.models().items()]
+        whole = Union[tuple(tagged)] if len(tagged) > 1 else tagged[0]  # noqa: UP007
+        return handler.generate_schema(Annotated[whole, Discriminator(self._tag)])
+
+    def _tag(self, block: Any) -> str:
+        return f"<{self.chosen(block)}>"
+
+
+def by_key(key: str) -> Callable[[Any], str]:
+    """Return a function that reads the value of a key of a block, which names its model."""
+
+    def chosen(block: Any) -> str:
+        value = block.get(key) if isinstance(block, Mapping) else getattr(block, key, None)
+        return str(value)
+
+    return chosen
+
+
+def plugin_models(package: str, model: str = "Config") -> dict[str, Any]:
+    """Return the model of this name of each plug-in of a package that has one, by the name of the plug-in."""
+    found = {name: getattr(plugins.config_module(package, name), model, None) for name in plugins.names(package)}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def PluginUnion(package: str, key: str) -> Cases:  # noqa: N802
+    """Mark a block of a plug-in of a package, whose name stands under a key."""
+    return Cases(lambda: plugin_models(package), by_key(key))

@@ -1,0 +1,163 @@
+"""Blocks of a config as it was written, beside the models that they fit: defaults, names, paths and null."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from captionlab.config.model import AbsentMark, Block, FileMark, Model, NullMark, Ref, SeedMark
+from captionlab.config.plugins import Cases
+from captionlab.config.settings import config_model
+
+
+class Part(NamedTuple):
+    """What a value of a config must fit: a type, and what marks it."""
+
+    type: Any
+    marks: tuple[Any, ...] = ()
+
+    def has(self, mark: type) -> bool:
+        """Return whether a mark of this kind is there."""
+        return any(isinstance(one, mark) for one in self.marks)
+
+    @property
+    def ref(self) -> Ref | None:
+        """Return the reference that a string is, if it is one."""
+        return next((mark for mark in self.marks if isinstance(mark, Ref)), None)
+
+    @property
+    def model(self) -> type[Model] | None:
+        """Return the model that a block must fit, if the value is a block."""
+        return self.type if isinstance(self.type, type) and issubclass(self.type, Model) else None
+
+    def of(self, value: Any) -> "Part":
+        """Return what a value must fit where several types may stand: one of a union, or the model of a case."""
+        marks = self.marks
+        if cases := next((mark for mark in marks if isinstance(mark, Cases)), None):
+            chosen = cases.models().get(cases.chosen(value))
+            return Part(NoneType) if chosen is None else Part(chosen).of(value)
+        if get_origin(self.type) is Annotated:
+            inner, *more = get_args(self.type)
+            return Part(inner, (*marks, *more)).of(value)
+        if get_origin(self.type) in (Union, UnionType):
+            members = [Part(one).of(value) for one in get_args(self.type)]
+            fitting = next((one for one in members if one.holds(value)), Part(NoneType))
+            return Part(fitting.type, (*marks, *fitting.marks))
+        return self
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is of the kind of the type, whatever is in it."""
+        if value is None:
+            return self.type is NoneType
+        if isinstance(value, Mapping):
+            return self.model is not None or get_origin(self.type) is dict
+        if isinstance(value, list):
+            return get_origin(self.type) is list
+        return self.model is None and get_origin(self.type) not in (dict, list) and self.type is not NoneType
+
+    def under(self, key: Any) -> "Part":
+        """Return what stands under a key of a block or mapping, or in a list; a part of nothing if nothing may."""
+        if self.model is not None:
+            field = self.model.model_fields.get(key)
+            return Part(NoneType) if field is None else part_of(field)
+        arguments = get_args(self.type)
+        return Part(arguments[-1]) if arguments else Part(Any)
+
+
+def part_of(field: FieldInfo) -> Part:
+    """Return what the value of a key must fit."""
+    return Part(field.annotation, tuple(field.metadata))
+
+
+def root() -> Part:
+    """Return what a config must fit."""
+    return Part(config_model())
+
+
+def section(name: str) -> Part:
+    """Return what a section of a config must fit."""
+    return root().under(name)
+
+
+def filled(config: Block) -> Block:
+    """Return a config that fits the models, with the defaults of all keys that it does not give."""
+    return dict(_filled(root(), config, config))
+
+
+def _filled(part: Part, value: Any, config: Block) -> Any:
+    part = part.of(value)
+    if isinstance(value, list):
+        return [_filled(part.under(index), item, config) for index, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    if part.model is None:
+        return {key: _filled(part.under(key), item, config) for key, item in value.items()}
+    whole = {**value, **{key: one for key, one in _defaults(part.model, config).items() if key not in value}}
+    return {key: _filled(part.under(key), item, config) for key, item in whole.items()}
+
+
+def _defaults(model: type[Model], config: Block) -> Block:
+    """Return the defaults of a model that are filled in; for a block its own defaults follow."""
+    found = {}
+    for key, field in model.model_fields.items():
+        part = part_of(field)
+        if field.is_required() or part.has(AbsentMark):
+            continue
+        if part.has(SeedMark):
+            found[key] = config["seed"]
+        elif isinstance(field.default, Model):
+            found[key] = {}
+        elif field.default is not None or part.has(NullMark):
+            found[key] = copy.deepcopy(field.default)
+    return found
+
+
+# Gets a section, the name or names of a value, and whether a name stands for all trainings; returns what stands there.
+Rename = Callable[[str, Any, bool], Any]
+
+
+def renamed(part: Part, value: Any, rename: Rename) -> Any:
+    """Return a value that fits a part, with every name of a block of the config renamed."""
+    part = part.of(value)
+    if isinstance(value, list):
+        item = part.under(0).of(value[0]) if value else Part(Any)
+        if item.ref:
+            return rename(item.ref.section, value, item.ref.trainings)
+        return [renamed(part.under(index), one, rename) for index, one in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {key: renamed(part.under(key), one, rename) for key, one in value.items()}
+    return rename(part.ref.section, value, part.ref.trainings) if part.ref else value
+
+
+def named_paths(part: Part, value: Any) -> Iterator[str]:
+    """Yield the files and folders that a value names which fits a part."""
+    part = part.of(value)
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from named_paths(part.under(index), item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from named_paths(part.under(key), item)
+    elif part.has(FileMark):
+        yield value
+
+
+def takes_null(config: Block, place: Sequence[Any]) -> bool:
+    """Return whether null is a value of what stands at a place of a config."""
+    return part_at(config, place).has(NullMark)
+
+
+def part_at(config: Any, place: Sequence[Any]) -> Part:
+    """Return what stands at a place of a config must fit; a part of nothing if nothing may stand there."""
+    part, value = root(), config
+    for key in place:
+        part = part.of(value).under(key)
+        value = value[key] if isinstance(value, Mapping | list) and _has(value, key) else None
+    return part
+
+
+def _has(value: Any, key: Any) -> bool:
+    return key in value if isinstance(value, Mapping) else isinstance(key, int) and key < len(value)
+

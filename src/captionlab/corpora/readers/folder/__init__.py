@@ -1,0 +1,1 @@
+"""A folder of photographs, with or without captions."""

@@ -1,0 +1,1 @@
+"""The High-Level dataset."""

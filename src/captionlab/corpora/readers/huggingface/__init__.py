@@ -1,0 +1,1 @@
+"""Parquet as data sets on the Hugging Face hub have it."""

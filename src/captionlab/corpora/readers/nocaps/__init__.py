@@ -1,0 +1,1 @@
+"""nocaps, which is in COCO's format."""

@@ -1,0 +1,30 @@
+"""nocaps, which is in COCO's format."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.readers.coco.reader import coco_entries
+from captionlab.corpora.readers.entries import Entry
+from captionlab.declarations import CorpusReader
+
+DECLARATION = CorpusReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
+        "images": {"$ref": "#/$defs/folder"},
+        "domain": {
+            "enum": ["in-domain", "near-domain", "out-domain"],
+            "description": "only these images; all without it",
+        },
+    },
+    required=("annotations", "images"),
+    files=("annotations",),
+    scenes=False,
+    undescribed=False,
+    libraries=(),
+)
+
+
+def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
+    """The validation part of nocaps, or one of its domains: in-domain, near-domain or out-domain."""
+    yield from coco_entries(config, root, config["annotations"], "val", {})

@@ -1,0 +1,1 @@
+"""Alignment: how well a scorer finds that captions match their images."""

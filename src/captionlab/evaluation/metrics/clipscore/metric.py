@@ -1,0 +1,180 @@
+"""CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), also with references, by any encoder with a text side.
+
+A caption's score is w max(cos, 0) of its embedding and its image's. With references it is the harmonic mean of that and
+of the largest max(cos, 0) of the caption and a reference (github.com/jmhessel/clipscore, clipscore.py, whose references
+are prompted too). PAC-S is the same with another w, and with weights of its own, which an encoder of the config has.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from captionlab import paths
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.given import Given
+from captionlab.evaluation.metrics.retrieval.metric import unit_length
+from captionlab.evaluation.summary import (
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+    mean,
+    parts,
+)
+from captionlab.intervals import PER_CENT
+from captionlab.schemas import CAPTION_KEY
+from captionlab.scripting import device, folder_of
+from captionlab.tables import Column, TableSchema, read_table
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from captionlab.encoders.encoder import Encoder
+
+DECLARATION = ScoreTable(
+    place=5,
+    asks=("clipscore", "pac_s"),
+    references=False,
+    switch="",
+    keys={
+        "clipscore": {
+            "$ref": "#/$defs/retrievers",
+            "default": [],
+            "description": "encoders by which captions get CLIPScore and RefCLIPScore; the published ones are by "
+            "OpenAI's ViT-B/32",
+        },
+        "pac_s": {
+            "$ref": "#/$defs/retrievers",
+            "default": [],
+            "description": "encoders with the weights of PAC-S, by which captions get PAC-S and RefPAC-S",
+        },
+    },
+    reads=("texts", "encoders"),
+    libraries=("numpy", "torch"),
+    mem_mb=8000,
+    runtime=120,
+    gpu=1,
+)
+# What stands before a caption, and before a reference.
+PROMPT = "A photo depicts "
+# By key of an evaluation: the name of the score, and w as of section 3 of the one paper, and of the other.
+SCORED = {"clipscore": ("CLIPScore", 2.5), "pac_s": ("PAC-S", 2.0)}
+METRICS = {name: Metric("score", mean, (0.0, 100 * w)) for name, w in SCORED.values()}
+# The harmonic mean of a score, at most w, and of the largest cosine with a reference, at most 1.
+METRICS |= {f"Ref{name}": Metric("with_references", mean, (0.0, 200 * w / (1 + w))) for name, w in SCORED.values()}
+
+SCORES = TableSchema(
+    "CLIPScores",
+    "a caption held against its image, and against its references, by an encoder",
+    (*CAPTION_KEY, "metric", "encoder"),
+    **CAPTION_KEY,
+    metric=Column(pa.string(), "CLIPScore or PAC-S"),
+    encoder=Column(pa.string(), "name of the encoder in the config"),
+    score=Column(pa.float64(), "w max(cos, 0) of caption and image: from 0 to 2.5, of PAC-S to 2"),
+    with_references=Column(
+        pa.float64(), "RefCLIPScore or RefPAC-S; missing where there are no references, and for references", True
+    ),
+    tokens_left_out=Column(pa.int32(), "tokens that the encoder's text side did not read, the caption being too long"),
+)
+
+logger = logging.getLogger(__name__)
+
+
+def score(given: Given) -> Iterator[dict[str, Any]]:
+    """Columns of SCORES, by encoder and corpus."""
+    asked = [(*SCORED[key], name) for key, names in given.settings.items() for name in names]
+    for metric, weight, name in asked:
+        encoder = encoder_of(given, name)
+        for corpus, rows in given.captions.items():
+            columns = {key: [row[key] for row in rows] for key in CAPTION_KEY}
+            images, captions = columns["image_id"], [PROMPT + row["caption"] for row in rows]
+            left_out = encoder.tokens_left_out(captions)
+            if cut := sum(map(bool, left_out)):
+                logger.warning("%s: %d of %d captions are too long for %s and are cut", corpus, cut, len(rows), name)
+            said = unit_length(encoder.embed_texts(captions).cpu().numpy(), images, f"captions of {corpus}, by image")
+            seen = _of_images(given, name, corpus, images)
+            scores = weight * np.maximum((said.astype(np.float64) * seen).sum(axis=1), 0)
+            written = {} if given.people else given.texts[corpus]
+            references = [[PROMPT + text for text in written.get(image, ())] for image in images]
+            yield {
+                **columns,
+                "metric": [metric] * len(rows),
+                "encoder": [name] * len(rows),
+                "score": scores,
+                "with_references": with_references(scores, said, references, encoder),
+                "tokens_left_out": left_out,
+            }
+
+
+def with_references(
+    scores: np.ndarray, captions: np.ndarray, references: Sequence[Sequence[str]], encoder: "Encoder"
+) -> list[float | None]:
+    """Harmonic mean of a score and the largest max(cos, 0) of caption and reference; None without a reference.
+
+    scores (n,), captions: embeddings (n, d) of length 1, references: those of each caption, as they are embedded. It is
+    0 where one of the two is.
+    """
+    different = list(dict.fromkeys(text for of_caption in references for text in of_caption))
+    if not different:
+        return [None] * len(scores)
+    embedded = unit_length(encoder.embed_texts(different).cpu().numpy(), different, "references")
+    place = {text: row for row, text in enumerate(different)}
+    found: list[float | None] = []
+    for one, caption, texts in zip(scores.tolist(), captions.astype(np.float64), references, strict=True):
+        near = (embedded[[place[text] for text in texts]] @ caption).max(initial=0) if texts else None
+        found.append(None if near is None else float(2 * one * near / (one + near)) if one * near else 0.0)
+    return found
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus and encoder: the scores, and the share of captions that the encoder did not read to the end."""
+    table = read_table(path, SCORES)
+    table = table.append_column("cut", pc.cast(pc.greater(table["tokens_left_out"], 0), pa.float64()))
+    for (metric, encoder), part in parts(table, "metric", "encoder"):
+        described, cut = (
+            part.filter(pc.is_valid(part["with_references"])),
+            Metric("cut", mean, PER_CENT, share=True),
+        )
+        found = [
+            *caption_results(job, part, seed, {metric: METRICS[metric]}),
+            *caption_results(job, described, seed, {f"Ref{metric}": METRICS[f"Ref{metric}"]}),
+            *caption_results(job, part, seed, {f"captions cut for {metric}": cut}),
+        ]
+        yield from (replace(result, retriever=encoder) for result in found)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """The scores of single captions, by each encoder."""
+    for (metric, encoder), part in parts(read_table(path, SCORES), "metric", "encoder"):
+        yield from caption_values(part, {metric: "score", f"Ref{metric}": "with_references"}, encoder)
+
+
+def encoder_of(given: Given, name: str) -> "Encoder":
+    """An encoder that the evaluation names."""
+    from captionlab.encoders.store import load_encoder
+
+    folders = {folder.name: folder for folder in map(folder_of, given.inputs["configs"])}
+    return load_encoder(folders[name], device())
+
+
+def embeddings_of(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> "Tensor":
+    """What an encoder sees in images of a corpus (n, d), float32, not normalised."""
+    from captionlab.encoders.embeddings import load_embeddings
+
+    shards = [path for path in given.inputs["features"] if paths.embedded_in(path) == (encoder, corpus)]
+    return load_embeddings(shards, images).values
+
+
+def _of_images(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> np.ndarray:
+    """The embeddings (n, d), of length 1, of the image of each caption."""
+    different = list(dict.fromkeys(images))
+    place = {image: row for row, image in enumerate(different)}
+    seen = unit_length(embeddings_of(given, encoder, corpus, different).numpy(), different, f"images of {corpus}")
+    return seen[[place[image] for image in images]]

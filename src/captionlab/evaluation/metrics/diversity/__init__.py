@@ -1,0 +1,1 @@
+"""Diversity of captions, over images and within an image, and novelty: what the captioner was not shown in training."""

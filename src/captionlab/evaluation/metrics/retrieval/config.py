@@ -1,0 +1,5 @@
+"""Config of retrieval."""
+
+from captionlab.config.metrics import MetricFacts
+
+FACTS = MetricFacts(place=2, asks=("retrievers",))

@@ -1,0 +1,16 @@
+"""Config of SacreBLEU."""
+
+from pydantic import Field
+
+from captionlab.config.metrics import MetricFacts
+from captionlab.config.model import Model
+
+FACTS = MetricFacts(place=9, asks=("sacrebleu",), references=True, reads=("texts",), libraries=("numpy", "sacrebleu"))
+
+
+class Keys(Model):
+    """Keys of an evaluation that ask for SacreBLEU."""
+
+    sacrebleu: bool = Field(
+        False, description="whether to compute BLEU by the library sacrebleu, of captions as they were written"
+    )

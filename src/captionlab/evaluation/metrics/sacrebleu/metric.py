@@ -1,0 +1,111 @@
+"""SacreBLEU (Post 2018): BLEU of captions as they were written, by the library sacrebleu as it is by default.
+
+Its tokenizer is 13a, which keeps case and punctuation; BLEU@4 of captionlab.evaluation.metrics.nlg.metric is of the tokens of
+pycocoevalcap, which have neither. The library counts, and the sums of its counts over captions give it the value of a
+corpus: exactly sacrebleu.corpus_bleu.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from captionlab.declarations import ScoreTable
+from captionlab.evaluation.given import Given, Row
+from captionlab.evaluation.summary import (
+    Job,
+    Metric,
+    OfCaptions,
+    Result,
+    caption_results,
+    caption_values,
+)
+from captionlab.intervals import PER_CENT
+from captionlab.schemas import CAPTION_KEY
+from captionlab.tables import Column, TableSchema, read_table
+
+DECLARATION = ScoreTable(
+    place=9,
+    asks=("sacrebleu",),
+    references=True,
+    switch="",
+    keys={
+        "sacrebleu": {
+            "type": "boolean",
+            "default": False,
+            "description": "BLEU by the library sacrebleu, of captions as they were written",
+        }
+    },
+    reads=("texts",),
+    libraries=("numpy", "sacrebleu"),
+)
+ORDER = 4  # of the longest n-grams, which is the library's
+SCORES = TableSchema(
+    "SacreBLEU",
+    "a caption, with what the library counts against the references of its image",
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    sentence=Column(
+        pa.float64(), "SacreBLEU of the caption alone, 0 to 100: orders that it is too short for are left out"
+    ),
+    counts=Column(
+        pa.list_(pa.int32(), 2 + 2 * ORDER),
+        "tokens of the caption, of the reference closest in length; n-grams found in a reference, n = 1 to 4; those of "
+        "the caption, n = 1 to 4",
+    ),
+)
+
+logger = logging.getLogger(__name__)
+
+
+def corpus_sacrebleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
+    """SacreBLEU (...) of a corpus, 0 to 100, from sums (..., 10) of `counts`."""
+    from sacrebleu.metrics import BLEU
+
+    found = [
+        BLEU.compute_bleu(counts[:ORDER], counts[ORDER:], length, closest, smooth_method="exp").score
+        for length, closest, *counts in sums.reshape(-1, sums.shape[-1]).astype(int).tolist()
+    ]
+    return np.reshape(found, sums.shape[:-1])
+
+
+METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, PER_CENT, scale=1.0)}
+
+
+def score(given: Given) -> Iterator[dict[str, Any]]:
+    """Columns of SCORES, corpus by corpus."""
+    for corpus, rows in given.captions.items():
+        yield score_corpus(corpus, rows, given.texts[corpus])
+
+
+def score_corpus(corpus: str, captions: Sequence[Row], references: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+    """Columns of SCORES of a corpus: rows of GENERATED, and references as they were written by image.
+
+    A reference without text says nothing and is left out; captions of an image that has no other are not scored, which
+    is logged.
+    """
+    from sacrebleu.metrics import BLEU
+
+    bleu = BLEU(effective_order=True)
+    spoken = {image: [text for text in texts if text.strip()] for image, texts in references.items()}
+    scored = [row for row in captions if spoken.get(row["image_id"])]
+    if left_out := len(captions) - len(scored):
+        logger.warning("%s: %d captions are of images without references and have no SacreBLEU", corpus, left_out)
+    found = [bleu.sentence_score(row["caption"], spoken[row["image_id"]]) for row in scored]
+    return {
+        **{name: [row[name] for row in scored] for name in CAPTION_KEY},
+        "sentence": [one.score for one in found],
+        "counts": [[one.sys_len, one.ref_len, *one.counts, *one.totals] for one in found],
+    }
+
+
+def results(job: Job, path: str, seed: int) -> Iterator[Result]:
+    """Results by corpus."""
+    return caption_results(job, read_table(path, SCORES), seed, METRICS)
+
+
+def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
+    """SacreBLEU of each caption alone."""
+    return caption_values(read_table(path, SCORES), {"SacreBLEU": "sentence"}, scale=1.0)

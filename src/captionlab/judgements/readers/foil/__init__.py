@@ -1,0 +1,1 @@
+"""FOIL (Shekhar et al. 2017): captions of COCO, and the same with a wrong noun."""

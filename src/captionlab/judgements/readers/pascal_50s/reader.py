@@ -1,0 +1,28 @@
+"""Pascal-50S (Vedantam et al. 2015): pairs of captions of which 48 people each chose the better one."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.corpora.readers.pascal_50s.reader import pascal_pairs
+from captionlab.declarations import JudgementReader
+from captionlab.judgements.readers.entries import Described, Preferred
+
+DECLARATION = JudgementReader(
+    keys={
+        "annotations": {"$ref": "#/$defs/path", "description": "`consensus_pascal.mat`: what people chose"},
+        "pairs": {"$ref": "#/$defs/path", "description": "`pair_pascal.mat`: the pairs of captions"},
+    },
+    required=("annotations", "pairs"),
+    files=("annotations", "pairs"),
+    simulated=False,
+    ratings=False,
+    leaves_out="references",
+    libraries=("scipy",),
+)
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Preferred]:
+    """The pairs in the order of the files, with their votes and the category that the writers of both make."""
+    for pair in pascal_pairs(root / config["annotations"], root / config["pairs"]):
+        yield Preferred(pair.image_id, pair.captions, pair.votes, pair.category)

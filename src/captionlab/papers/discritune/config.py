@@ -1,0 +1,54 @@
+"""Config of the tables and figures of Dessì et al. 2023."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import Field
+
+from captionlab.config.analyses import outside
+from captionlab.config.model import Model, Ref
+from captionlab.config.papers import Corpora, Trainings
+
+Kind = Literal["baselines", "rewards", "learning-rates", "hard-distractors", "retrievers", "divergence"]
+
+
+class Variants(Model):
+    """Captioners that differ in one part of their finetuning."""
+
+    evaluation: Annotated[str, Ref("evaluations")] = Field(description="evaluation with the numbers")
+    corpora: Corpora = Field(description="corpus by the label of a column")
+    reference: str = Field(description="label that the others are compared with")
+    captioners: Annotated[dict[str, Trainings], Len(2)] = Field(
+        description="by the label of a row a captioner, or several that differ by the seed of their training"
+    )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for each captioner or corpus that the evaluation does not have."""
+        for section in ("captioners", "corpora"):
+            named = {f"{section}.{label}": value for label, value in getattr(self, section).items()}
+            yield from outside(config, self.evaluation, section, named)
+
+
+class Config(Model):
+    """Tables and figures of Dessì et al. 2023, *Cross-domain image captioning with discriminative finetuning*."""
+
+    comparable: bool = Field(description="whether numbers of this run are compared with the paper's")
+    captioners: Annotated[dict[str, Annotated[str, Ref("captioners")]], Len(1)] = Field(
+        description="captioner by the paper's label; the row of another label has no published numbers"
+    )
+    corpora: Corpora = Field(
+        description="corpus by the paper's label; the column of another label has no published numbers"
+    )
+    retrievers: Annotated[list[Annotated[str, Ref("encoders", trainings=True)]], Len(1)] | None = Field(
+        None, description="columns of Table 1; those of the first one stand beside the paper's"
+    )
+    evaluations: Annotated[list[Annotated[str, Ref("evaluations")]], Len(1)] | None = Field(
+        None, description="evaluations with the numbers, if a captioner and corpus are in several"
+    )
+    variants: Annotated[dict[Kind, Variants], Len(1)] | None = Field(
+        None,
+        description="tables of captioners that differ in one part of their finetuning: baselines (Table 8), rewards (Table "
+        "9), learning-rates (section 4.1, of which the paper prints no number), hard-distractors (Tables 12 and 13), "
+        "retrievers and divergence (beyond the paper)",
+    )

@@ -1,0 +1,154 @@
+"""BLIP (Li et al. 2022) with its head for image-text matching, the class of transformers; it reads pixels, no regions.
+
+After github.com/salesforce/BLIP (models/blip_itm.py), with the names of transformers' BlipForImageTextRetrieval, as in
+model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importing this module imports transformers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisionConfig
+from transformers.models.blip.modeling_blip import BlipVisionModel
+from transformers.models.blip.modeling_blip_text import BlipTextModel
+
+from captionlab.declarations import ScorerFamily
+from captionlab.encoders.clip.encoder import MEAN, STD
+from captionlab.encoders.images import decode, normalise, squeeze
+from captionlab.groups import Groups
+from captionlab.networks.bert import read_sizes, said
+from captionlab.networks.checkpoints import count_layers
+from captionlab.networks.linear import Linear
+from captionlab.places import PLACE
+from captionlab.schemas import IMAGES
+from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
+from captionlab.tables import TableError, read_table
+
+DECLARATION = ScorerFamily(
+    reads="pixels",
+    libraries=("transformers", "open_clip_torch", "pillow"),
+    imported={
+        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image"},
+    },
+    architecture={},
+    matching={"match_index": 1, "max_tokens": 35, "lowercase": True, "strip_punctuation": False},
+)
+
+_KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
+
+
+class Blip(ScorerNetwork):
+    """The network; a match is index 1. Text is cut to 35 tokens, as the authors did (data/coco_karpathy_dataset.py)."""
+
+    MATCHING = Matching(match_index=1, max_tokens=35)
+    # BERT's vocabulary is followed by two tokens that other tasks begin a text with (models/blip.py: init_tokenizer).
+    ADDED = ("[DEC]", "[ENC]")
+
+    def __init__(
+        self,
+        vocabulary: int,
+        positions: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        image_size: int,
+        patch_size: int,
+        visual_width: int,
+        visual_layers: int,
+        visual_heads: int,
+        visual_feed_forward: int,
+        outputs: int = 2,
+    ):
+        """Build a network with random weights."""
+        super().__init__(locals())
+        self.vision_model = BlipVisionModel(
+            BlipVisionConfig(
+                hidden_size=visual_width,
+                intermediate_size=visual_feed_forward,
+                num_hidden_layers=visual_layers,
+                num_attention_heads=visual_heads,
+                image_size=image_size,
+                patch_size=patch_size,
+            )
+        )
+        text = BlipTextConfig(
+            vocab_size=vocabulary,
+            hidden_size=width,
+            encoder_hidden_size=visual_width,
+            intermediate_size=feed_forward,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            max_position_embeddings=positions,
+        )
+        self.text_encoder = BlipTextModel(text, add_pooling_layer=False)
+        self.itm_head = Linear(width, outputs)
+
+    @classmethod
+    def from_published(
+        cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None, visual_heads: int | None = None
+    ) -> tuple[Self, dict[str, Tensor]]:
+        """As for every family. Retrieval by BLIP uses the itm head."""
+        if head != "itm":
+            raise ValueError("BLIP's head for matching is its itm head; set head: itm")
+        weights = {name: v for name, v in checkpoint.items() if name.startswith(_KEPT) and name != _POSITIONS}
+        visual_width, _, _, patch_size = weights["vision_model.embeddings.patch_embedding.weight"].shape
+        patches = weights["vision_model.embeddings.position_embedding"].shape[1] - 1
+        network = cls(
+            **read_sizes(weights, heads, "text_encoder.", "encoder.layer"),
+            image_size=round(patches**0.5) * patch_size,
+            patch_size=patch_size,
+            visual_width=visual_width,
+            visual_layers=count_layers(weights, "vision_model.encoder.layers"),
+            visual_heads=said(visual_heads, "visual_heads"),
+            visual_feed_forward=len(weights["vision_model.encoder.layers.0.mlp.fc1.bias"]),
+            outputs=len(weights["itm_head.bias"]),
+        )
+        return network, weights
+
+    def load_state_dict(self, *given: Any, **options: Any) -> Any:
+        """Load weights; the numbers of positions are none, and a network built without values gets them here."""
+        result = super().load_state_dict(*given, **options)
+        for name, buffer in list(self.named_buffers()):
+            module, _, attribute = name.rpartition(".")
+            if attribute == "position_ids":
+                self.get_submodule(module).position_ids = torch.arange(buffer.shape[-1])[None]
+        return result
+
+    def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
+        """What decodes N images of these tables, squeezed to squares, as bytes (N, 3, image_size, image_size).
+
+        TableError names the first that is not there.
+        """
+        table = Groups(paths, IMAGES, ["image_id", *PLACE])
+        ids = read_table(paths, IMAGES, ["image_id"])["image_id"]
+        row = {image: row for row, image in enumerate(ids.to_pylist())}
+        prepare = partial(squeeze, size=self.architecture["image_size"])
+
+        def batch(images: Sequence[str]) -> Tensor:
+            if missing := [image for image in images if image not in row]:
+                raise TableError(f"{', '.join(paths)}: there is no image {missing[0]!r}")
+            rows = table.take([row[image] for image in images])
+            return torch.stack(list(decode([rows], prepare, threads=torch.get_num_threads())))
+
+        return batch
+
+    def encode_image(self, pixels: Tensor) -> Visual:
+        """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""
+        states = self.vision_model(normalise(pixels, MEAN, STD)).last_hidden_state
+        return Visual(states, [states.shape[1]] * len(states))
+
+    def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """What the head says (B, outputs) about each image and text."""
+        states = self.text_encoder(
+            input_ids=ids,
+            attention_mask=None if mask is None else mask.long(),
+            encoder_hidden_states=visual.states,
+            return_dict=True,
+        ).last_hidden_state
+        return self.itm_head(states[:, 0])
+
+
+FAMILY = Blip

@@ -1,0 +1,1 @@
+"""Masked language modelling: the captioner learns to tell the words of a reference that are hidden from it."""

@@ -1,0 +1,1 @@
+"""Whether a caption finds its image among the candidates."""

@@ -1,0 +1,1 @@
+"""One of several rewards in each update, in turn."""

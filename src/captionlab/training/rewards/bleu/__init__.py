@@ -1,0 +1,1 @@
+"""Likeness to the references of the image: BLEU-4."""

@@ -1,0 +1,1 @@
+"""Fluency in the language of all references."""

@@ -1,0 +1,1 @@
+"""The similarity of a caption to its image."""

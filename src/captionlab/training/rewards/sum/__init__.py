@@ -1,0 +1,1 @@
+"""A weighted sum of rewards."""
