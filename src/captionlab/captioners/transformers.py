@@ -384,10 +384,7 @@ class HubCaptioner(Captioner[list[Group]]):
     def _read(
         self, words: Mapping[str, Tensor], images: Mapping[str, Any], tokens: Tensor | None, keep: int, use_cache: bool
     ) -> Any:
-        """Return the model's output for prompts followed by `tokens` (n, t).
-
-        It has logits of at least `keep` positions.
-        """
+        """Return the model's output for prompts and then `tokens` (n, t), with logits of `keep` or more positions."""
         if tokens is not None:
             words = hub.followed(words, tokens, self.kind)
         return self.model(**words, **images, logits_to_keep=keep, use_cache=use_cache)
@@ -470,7 +467,7 @@ def _apart(model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCap
     state = captioner.reorder(state, order)
     found = [logits[order]]
     for token in tokens[0, :-1]:
-        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # another pass between two steps, as a parent's may be
+        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # a pass between two steps
         logits, state = captioner.step(token.expand(3), state)
         found.append(logits)
     for position, logits in enumerate(found):

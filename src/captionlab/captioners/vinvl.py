@@ -164,7 +164,7 @@ class Vinvl(Captioner[State]):
         predictions = Predictions(self.bert.embeddings.word_embeddings)
         initialise(predictions.transform)
         self.cls: Any = nn.ModuleDict({"predictions": predictions})
-        self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] takes a position, too
+        self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] has a position
         self.start_id, self.mask_id = start, mask
 
     @classmethod
@@ -202,7 +202,7 @@ class Vinvl(Captioner[State]):
     measure_images = staticmethod(measure_tagged_images)
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
-        """Return the images of these tables of regions and tags."""
+        """Return the images of tables of regions and tags."""
         return TaggedImages(
             features, tokenizer, *(self.architecture[name] for name in ("region_size", "max_pieces", "max_regions"))
         )
