@@ -58,7 +58,7 @@ def add_adapters(captioner: Captioner[Any], settings: Mapping[str, Any], parent:
 
     frozen = {name for name, parameter in captioner.named_parameters() if not parameter.requires_grad}
     config = LoraConfig(**settings)
-    # The way that peft's documentation gives for custom layers (docs, custom models).
+    # peft's documented way to support custom layers (docs, custom models).
     of_projection: Any = partial(_of_projection, Linear)
     config._register_custom_module({Projection: of_projection})
     inject_adapter_in_model(config, captioner)
@@ -130,8 +130,8 @@ def load_adapters(captioner: Captioner[Any], weights: Mapping[str, Tensor], path
 def check_parent(directory: AnyPath, parent: Mapping[str, str]) -> Path:
     """Return the folder of the captioner that the adapters in `directory` were trained on.
 
-    It must be beside `directory`. Raises CheckpointError if the folder is missing, or if its weights have changed since
-    the training.
+    The folder must be beside `directory`. Raises CheckpointError if the folder is missing, or if its weights have
+    changed since the training.
     """
     folder = Path(directory).absolute().with_name(parent["captioner"])
     if not (folder / WEIGHTS).is_file():

@@ -17,7 +17,7 @@ class Rows:
     def __init__(self, images: Any, ids: Sequence[str], device: str | torch.device):
         """Wrap the images `ids`, in this order, of an object that `Captioner.open_images` returned.
 
-        They are put on `device`.
+        The images are put on `device`.
         """
         self.images, self.ids, self.device = images, list(ids), torch.device(device)
 

@@ -73,10 +73,10 @@ def answer_form(
 ) -> tuple[str, int]:
     """Return the text between the prompt and a caption, "" or white space, and the id of the token that ends a caption.
 
-    `prompt_ids` are the token ids of the prompt, and `ends` the ids that end an answer of the model. If there is a chat
-    template, the end token is the one that the template writes, provided that it is among `ends`. Otherwise, it is the
-    first of `ends`. Training captions must be tokenized as the model writes its own captions: after a colon, `dog` and
-    ` dog` are different tokens.
+    `prompt_ids` are the token ids of the prompt, and `ends` the ids that end an answer of the model. For a `chat`, the
+    end token is the token that the chat template writes after an answer, if it is in `ends`. Otherwise, the end token
+    is the first of `ends`. Training captions must be tokenized as the model writes its own captions: after a colon,
+    `dog` and ` dog` are different tokens.
     """
     if "chat" in block:
         asked = [_turn(block["chat"])]

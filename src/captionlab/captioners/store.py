@@ -40,8 +40,8 @@ def save_captioner(
 def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tuple[Captioner[Any], Tokenizer]:
     """Read a captioner, in evaluation mode, and its tokenizer.
 
-    If the folder contains adapters, their parent is read too, from the folder of its name beside `directory`. If the
-    parent also consists of adapters, they are merged into its own parent first. Raises CheckpointError that names the
+    If the folder contains adapters, the parent is read from its folder beside `directory`. If the parent has adapters,
+    too, they are merged into its own parent first. Raises CheckpointError that names the
     file that does not fit.
     """
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
