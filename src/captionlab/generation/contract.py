@@ -1,4 +1,4 @@
-"""How captions are decoded, and captions as tokens."""
+"""Settings of decoding, and decoded captions as tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,12 +18,12 @@ RULES = ("transformers", "transformers-2022", "oscar", "camel")
 
 @dataclass(frozen=True)
 class Decoding:
-    """How captions are decoded: an entry of `decodings` in the config."""
+    """Settings of decoding: an entry of `decodings` in the config."""
 
     kind: str  # greedy, sample or beam
-    max_tokens: int  # longest caption in tokens, the end token included, a prefix or prompt not
-    stop: str | None = None  # a token that contains this text is the last one
-    rules: str = "transformers"  # one of RULES: whose beam search, and whose way to cut a caption
+    max_tokens: int  # most tokens of a caption, the end token included, a prefix or prompt excluded
+    stop: str | None = None  # a token whose text contains this text is the last token
+    rules: str = "transformers"  # one of RULES: whose beam search and whose cut of captions is followed
     beams: int = 5
     length_penalty: float = 1.0
     """a beam's log-probability is divided by its length to this power, by the rules of transformers"""
@@ -53,7 +53,7 @@ class Decoding:
             self._check_penalties()
 
     def _check_penalties(self) -> None:
-        """Raise ValueError for a penalty that the rules of a beam search do not have."""
+        """Raise ValueError for a penalty that the rules of a beam search do not support."""
         if self.length_penalty != 1 and self.rules != "transformers":
             raise ValueError(f"decoding.length_penalty is for the rules transformers, not for {self.rules}")
         if self.repetition_penalty != 1 and self.rules in ("oscar", "camel"):
@@ -61,7 +61,10 @@ class Decoding:
 
     @classmethod
     def from_config(cls, block: Mapping[str, Any]) -> Self:
-        """Read a config entry; ValueError for a key that its kind of decoding does not have."""
+        """Read an entry of the config.
+
+        Raises ValueError for keys that this kind of decoding does not have, or that are missing.
+        """
         known = KEYS.get(block.get("kind", ""), {field.name for field in fields(cls)})
         if unknown := sorted(set(block) - known - {"kind"}):
             raise ValueError(f"decoding.{unknown[0]}: {block.get('kind')} decoding has only {', '.join(sorted(known))}")
@@ -72,10 +75,10 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Captions as tokens; N rows: one for each image, or `samples` consecutive ones."""
+    """Decoded captions as tokens: N rows, one for each image, or `samples` consecutive rows for each image."""
 
-    tokens: Tensor  # (N, T) ids, filled up with the end token
-    lengths: Tensor  # (N,) number of tokens, the end token included where there is one
+    tokens: Tensor  # (N, T) ids, padded with the end token
+    lengths: Tensor  # (N,) number of tokens, the end token included if there is one
     log_prob: Tensor
     """(N,) log-probability (nats) of these tokens under the captioner itself, whatever they were chosen by: no
     temperature or penalty, no token left out, no forced end; where an end token took the place of the last token, that
@@ -87,10 +90,10 @@ class Decoded:
 
     @property
     def mask(self) -> Tensor:
-        """(N, T) whether a position holds a token of the caption, the end token included."""
+        """Return whether each position holds a token of the caption, the end token included, as bool (N, T)."""
         return torch.arange(self.tokens.shape[1], device=self.tokens.device) < self.lengths[:, None]
 
     @property
     def confidence(self) -> Tensor:
-        """(N,) geometric mean of the probabilities of the tokens."""
+        """Return the geometric mean of the probabilities of the tokens, (N,)."""
         return (self.log_prob / self.lengths).exp()
