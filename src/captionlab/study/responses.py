@@ -33,8 +33,9 @@ def read_answers(
 
     Rows without a participant code, such as trial runs, are left out, and their number is logged. Answers to the
     example are left out. Raises StudyError, which names file and line, for an answer that belongs to another study or
-    to no screen, that repeats another answer, or that is malformed. If `simulated` is false, simulated participants
-    (their code says so) raise StudyError; if it is true, all others do. Files without any answer raise StudyError.
+    to no screen, that repeats another answer, or that is malformed. If `simulated` is false, an answer of a simulated
+    participant raises StudyError. If it is true, an answer of any other participant does. The code of a participant
+    tells whether it is simulated. Files without any answer raise StudyError.
     """
     shown = {(row["block"], row["question"]): row for row in screens}
     answers: dict[tuple[str, int, int], dict[str, Any]] = {}
