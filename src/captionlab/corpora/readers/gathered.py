@@ -36,7 +36,7 @@ class Gathered:
         return found.fetchone() is not None
 
     def of(self, position: int) -> list[str] | None:
-        """Return all captions of the image whose first row is at `position`, or None if the image has an earlier row."""
+        """Return all captions of the image whose first row is at `position`; None if an earlier row has the image."""
         found = self._rows.execute("SELECT caption FROM captions WHERE first = ? ORDER BY number", (position,))
         captions = [caption for (caption,) in found]
         return captions[1:] if captions else None
