@@ -30,7 +30,7 @@ class Fault:
 
 
 def check_image(place: Place) -> tuple[int, int] | Fault:
-    """Return the width and height of an image in pixels, upright, or the fault that rules it out.
+    """Return the width and height of the upright image in pixels, or the fault that rules the image out.
 
     Raises OSError for errors of the machine (too many open files, a failing disk, a file without read permission),
     which say nothing about the image.

@@ -93,10 +93,10 @@ class Retrieval:
         return "\n".join(lines) + "\n"
 
     def fetch(self) -> None:
-        """Fetch the missing sources, then raise SourceError with a list of the sources that could not be fetched, if any.
+        """Fetch the missing sources. Raises SourceError, after fetching the others, if some could not be fetched.
 
-        A second simultaneous run waits and then uses the files that the first run fetched. Raises DiskFull at once if
-        the disk is full.
+        The message lists the failures. A second simultaneous run waits and then uses the files that the first run
+        fetched. Raises DiskFull at once if the disk is full.
         """
         staging = self.data / ".retrieve"
         self.data.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """Yield the entries of Concadia, which has Wikipedia images with a caption and a description each.
 
     The key `text` of the config selects caption or description. The text is cut to 200 characters, as in the code of
-    Dessì et al. (2023), who fed it to CLIP.
+    Dessì et al. (2023), who fed it to CLIP. Raises CorpusError if a record is malformed.
     """
     file, text = root / config["annotations"], config["text"]
     expected = f'{{"images": [{{"filename", "split", "{text}": {{"raw"}}}}]}}'

@@ -23,6 +23,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """Yield the entries of Conceptual Captions, which has one file per split with lines of caption, tab, URL.
 
     The image of row r (from 0) is `{r:08d}.jpg` in the folder of its split, or the file in an optional third column.
+    Raises CorpusError if a line does not have two or three columns.
     """
     expected = "caption, tab, URL and perhaps tab, file of the image"
     for split, name in config["annotations"].items():

@@ -52,8 +52,10 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     COCO number, as in the other readers of COCO. Lines of HL-narratives have the same format with captions "narrative",
     and need no scene captions.
 
-    The validation split of Cafagna et al. 2022 was not published. It is part of the published train split. The key
-    `validation` draws the number `images` of its images with `seed`, and their split becomes val.
+    The validation split of Cafagna et al. 2022 was not published. Its images are in the published train split. The key
+    `validation` of the config draws `images` of the train images with `seed` and puts them into the split val.
+
+    Raises CorpusError if a line is malformed or if `validation` leaves no images for training.
     """
     kept = config.get("text", "object")
     lists = ", ".join(f'"{name}": [...]' for name in dict.fromkeys((kept, "scene")))
@@ -82,7 +84,10 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
 
 def _drawn_lines(validation: Mapping[str, int] | None, file: Path) -> set[int]:
-    """Return the numbers, from 0, of the lines that are drawn for validation."""
+    """Return the numbers, from 0, of the lines that are drawn for validation.
+
+    Raises CorpusError if the draw leaves no line for training.
+    """
     if validation is None:
         return set()
     lines = sum(1 for _ in text_lines(file))

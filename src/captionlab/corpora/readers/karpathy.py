@@ -26,7 +26,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
     Each corpus has one JSON file. The split `restval`, the part of COCO's validation images that is generally used for
     training, becomes `train`. All captions of an image are used; a few images of COCO have six or seven. An image is
-    known by its COCO number, or by its file name without extension if it has no number.
+    known by its COCO number, or by its file name without extension if it has no number. Raises CorpusError if a record
+    is malformed.
     """
     file = root / config["annotations"]
     expected = '{"images": [{"filename", "split", "sentences": [{"raw"}]}]}, in COCO with "filepath" and "cocoid"'

@@ -113,7 +113,10 @@ def _category(wrote: Sequence[int], where: str) -> str:
 
 
 def _records(file: Path, name: str, fields: int) -> list[list[Any]]:
-    """Return the rows of a structure array, each with its field values in order. Raises CorpusError if it is none."""
+    """Return the rows of a structure array, each with its field values in order.
+
+    Raises CorpusError if the variable is no structure array with `fields` fields.
+    """
     found = _variable(file, name)
     rows = [found] if isinstance(found, dict) else found
     if not isinstance(rows, list) or not all(isinstance(row, dict) and len(row) == fields for row in rows):
@@ -122,7 +125,10 @@ def _records(file: Path, name: str, fields: int) -> list[list[Any]]:
 
 
 def _variable(file: Path, name: str) -> Any:
-    """Return a variable of a MAT-file. Raises CorpusError, which lists the variables, if it is missing."""
+    """Return a variable of a MAT-file.
+
+    Raises CorpusError if the file cannot be read, or, with a list of the variables, if the variable is missing.
+    """
     try:
         variables = loadmat(file, simplify_cells=True)
     except (ValueError, NotImplementedError, TypeError, OSError) as error:
