@@ -63,7 +63,7 @@ class TaggedImages:
         return TaggedRegions(*padded(pieces, self.max_pieces), *padded(kept, self.max_regions))
 
     def places(self, images: Sequence[str]) -> Places:
-        """Return the group of rows of each image in the table of regions, and how many groups should be in use at a time."""
+        """Return the group of rows of each image in the table of regions, and how many groups to use at a time."""
         return self.table.places(images)
 
     def owners(self, images: Sequence[str]) -> Tensor:

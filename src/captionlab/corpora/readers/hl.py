@@ -55,7 +55,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     The validation split of Cafagna et al. 2022 was not published. Its images are in the published train split. The key
     `validation` of the config draws `images` of the train images with `seed` and puts them into the split val.
 
-    Raises CorpusError if a line is malformed or if `validation` leaves no images for training.
+    Raises CorpusError if a line has another structure or if `validation` leaves no images for training. Raises
+    GivenError if a line is no JSON.
     """
     kept = config.get("text", "object")
     lists = ", ".join(f'"{name}": [...]' for name in dict.fromkeys((kept, "scene")))

@@ -31,7 +31,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
     Every image of a set is an entry with the id `{set}/{rank}`. The rank is the position of the image when the files
     `img<number>.jpg` are sorted by number. If a set does not have exactly ten such files, all its entries get a fault,
-    because the ranks would be wrong. Raises CorpusError if the annotations are malformed.
+    because the ranks would be wrong. Raises CorpusError if the annotations have another structure.
     """
     folder = root / config["images"]
     expected = '{set: {rank of the image, "0" to "9": description}}'
