@@ -104,7 +104,7 @@ class Result:
         return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
 
     def check_images(self, other: "Result") -> None:
-        """Raise ValueError if a result that this result is compared with was computed on different images."""
+        """Raise ValueError if another result, to be compared with this result, is on different images."""
         if self.images != other.images:
             apart = min(set(self.images) ^ set(other.images))
             raise ValueError(
