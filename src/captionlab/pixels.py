@@ -82,7 +82,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _of_8_bits(image: Image.Image) -> Image.Image:
-    """Return a grey image with 8 bits: the upper 8 bits of 16, as Pillow does in colour, or floats scaled from 0 to 1."""
+    """Return a grey image with 8 bits: the upper 8 bits of 16, as Pillow does in colour, or scaled floats of 0 to 1."""
     tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
     values = np.asarray(image)
     if image.mode == "F":
