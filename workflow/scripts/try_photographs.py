@@ -2,9 +2,9 @@
 
 python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
 
-CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config is written to runs/<name of the
-folder>/, as a starting point for further work, and the run takes place there. Models are the published models below
-data/ if they exist, else the models of the toy world that come with captionlab.
+CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config, a starting point for further work, and
+the run are in runs/<name of the folder>/. Models are the published models below data/ if they exist, else the models of
+the toy world that come with captionlab.
 """
 
 import argparse
