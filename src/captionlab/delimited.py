@@ -18,10 +18,10 @@ def delimited(
 ) -> tuple[list[str], Iterator[tuple[str, dict[str, str | None]]]]:
     """Return the column names in the header of a file, and each row as a dict with its position for messages.
 
-    `lines` are the lines of the file with their line ends; a row may span several lines. The separator is the one by
-    which the header has most of `columns`; the caller checks whether it has enough. Fields that a row lacks at its end
-    are None. Iterating over the rows raises GivenError, which names the row, if a row has more fields than the header
-    or is not valid CSV.
+    `lines` are the lines of the file with their line ends; a row may span several lines. The separator is the character
+    by which the header has most of `columns`; the caller checks whether it has enough. Fields that a row lacks at its
+    end are None. Iterating over the rows raises GivenError, which names the row, if a row has more fields than the
+    header or is not valid CSV.
     """
     # For the module csv, a line may also end in a carriage return alone.
     parts = chain.from_iterable(io.StringIO(line, newline="") for line in lines)

@@ -145,7 +145,7 @@ def _describe() -> dict[str, Any]:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return a file's path for provenance. A path below the checkout is relative to it, wherever the checkout lies."""
+    """Return a file's path for provenance, relative to the checkout if the file lies below it."""
     return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
 
 

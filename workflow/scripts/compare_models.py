@@ -2,8 +2,8 @@
 
 python workflow/scripts/compare_models.py runs/toy_models
 
-The run evaluates both on the same images. The table has each value with its 95 % interval, and says whether each value
-lies in the interval of the other. The exit code is 1 if a value does not, or if there is nothing to compare.
+The run evaluates both on the same images. The table has each value with its 95 % interval, and says whether each of two
+values lies in the interval of the other. The exit code is 1 if a value does not, or if there is nothing to compare.
 """
 
 import argparse

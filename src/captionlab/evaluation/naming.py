@@ -63,7 +63,7 @@ def relative_naming(
 
 
 def _quotients(sums: np.ndarray) -> np.ndarray:
-    """Return the share of captions that name an object over the share of such references, from sums (resamples, 4)."""
+    """Return the share of captions that name an object over the same share for references, from sums (resamples, 4)."""
     named, captions, named_by_people, references = sums.T
     return np.asarray(named / captions / (named_by_people / references))
 

@@ -23,7 +23,8 @@ NONE, SAME_SCORES, SAME_RATINGS = "no judged caption has a score", "all scores a
 class Agreement:
     """A coefficient on `n` judgements of `images` images, with its values (resamples,) on resamples of the images.
 
-    If the coefficient is undefined, `value` is None and `note` says why. A resample on which it is undefined is NaN.
+    If the coefficient is undefined, `value` is None and `note` says why. The value of a resample without a defined
+    coefficient is NaN.
     """
 
     coefficient: str
