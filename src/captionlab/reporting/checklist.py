@@ -23,7 +23,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of a model, a corpus or another item named by `of`; an empty name stands for the whole run."""
+    """A fact about a model, a corpus or another item named by `of`; an empty name stands for the whole run."""
 
     text: str
     of: str = ""

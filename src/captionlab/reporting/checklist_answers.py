@@ -184,7 +184,7 @@ def _compute(known: Known) -> Iterator[Question]:
 
 
 def _hours(rows: Iterable[Row], of: str) -> Answer:
-    """Return the times summed over jobs, some of which may have run at once."""
+    """Return times summed over jobs. Some of the jobs may have run at once."""
     summed = {key: sum(row[key] or 0.0 for row in rows) for key in ("seconds", "cpu_seconds", "gpu_seconds")}
     gpu = f"{clock(summed['gpu_seconds'])} of GPU" if summed["gpu_seconds"] else "no GPU"
     return Answer(f"{clock(summed['seconds'])} of jobs, {clock(summed['cpu_seconds'])} of processors, {gpu}", of)

@@ -124,12 +124,12 @@ def choices(comparisons: int, share: float) -> int:
 
 
 def verdict(intervals: Sequence[Interval], share: float) -> ClaimVerdict:
-    """Return the verdict on the intervals of a claim, at least `share` of which must be as claimed. See VERDICTS.
+    """Return the verdict on the intervals of a claim. See VERDICTS.
 
-    k intervals at 95 % do not show that k of m comparisons are as claimed: without any effect, one interval in 40 lies
-    on the claimed side. Therefore each of the k intervals must err m - k + 1 times less often (Benjamini and Heller
-    2008, partial conjunction by Bonferroni). If all comparisons must be as claimed, this changes nothing; if one must,
-    it is Bonferroni's correction.
+    At least `share` of the intervals must be as claimed. k intervals at 95 % do not show that k of m comparisons are as
+    claimed: without any effect, one interval in 40 lies on the claimed side. Therefore each of the k intervals must err
+    m - k + 1 times less often (Benjamini and Heller 2008, partial conjunction by Bonferroni). If all comparisons must
+    be as claimed, nothing changes. If a single comparison must be as claimed, the result is Bonferroni's correction.
     """
     if not intervals:
         return "not tested in this run"
