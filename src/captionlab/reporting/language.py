@@ -118,7 +118,7 @@ def _pattern(row: Row) -> list[Cell]:
 
 
 def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
-    """Return for each role the first mined patterns, the best published pattern, and the patterns of these models."""
+    """Return for each role the first mined patterns, the best published pattern, and the patterns of `models`."""
     shown: list[Row] = []
     for role in ("prefix", "sentence"):
         of_role = [row for row in rows if row["role"] == role]

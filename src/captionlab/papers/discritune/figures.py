@@ -144,7 +144,7 @@ def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], styl
 
 
 def smoothed(values: np.ndarray) -> np.ndarray:
-    """Return the running mean (N,) of values (N,) over a window of a tenth of them; it is shorter at the ends."""
+    """Return the running mean (N,) of values (N,). The window is a tenth of the values, and shorter at the ends."""
     window = np.ones(2 * (len(values) // (2 * PARTS)) + 1)
     return np.convolve(values, window, "same") / np.convolve(np.ones(len(values)), window, "same")
 

@@ -64,8 +64,8 @@ class Discritune(Paper):
                 **varied,
             },
             {
-                # Whether numbers are comparable with the paper's only matters to tables, so a constant keeps the job
-                # from rerunning.
+                # The captioners and corpora that stand for the paper's. Whether numbers are comparable with the paper's
+                # matters to tables only.
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
@@ -138,7 +138,7 @@ class Discritune(Paper):
 
     # ------------------------------------------------------------------------------------------- captioners
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
-        """Return the tables of scores of these captioners and evaluations, as far as they exist."""
+        """Return the tables of scores of `places`, pairs (captioner, evaluation), as far as they exist."""
         return sorted({paths.scores(table, *place) for place in places & {*self.lab.scored_places(table)}})
 
     def _spoken(self, table: Callable[[str, str], str]) -> list[str]:

@@ -155,7 +155,7 @@ def study_differences(
 ) -> list[dict[str, Any]]:
     """Return the differences between types of captions as rows of ROLE_DIFFERENCES, in both directions.
 
-    Differences of each type from each of BOUNDS follow. `accuracy` and `pairwise` are rows of these tables.
+    Differences of each type from each of BOUNDS follow. `accuracy` has rows of ACCURACY, `pairwise` rows of PAIRWISE.
     `captioners` maps the paper's label to the name in the config.
     """
     labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}  # first label of each

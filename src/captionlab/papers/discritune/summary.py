@@ -2,7 +2,7 @@
 
 Experiments:
 
-* `gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2).
+* `gains`: how much more a captioner gains over its parent on one text of an image than on another (section 4.2.2).
 * `transfer`: each captioner against each other on corpora that neither was trained on (section 4.2.2).
 * `in-domain`: how much finetuning costs on the corpora of the training (section 4.2.2).
 * `adjectives`: how many of the adjectives associated with a type of captions are colours (section 5).
@@ -174,7 +174,7 @@ def _job(path: str, params: Row) -> Job:
 
 
 def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
-    """Return TEXT_METRICS of a captioner on each of these corpora, from its evaluations.
+    """Return TEXT_METRICS of a captioner on each of the corpora, from its evaluations.
 
     Raises ValueError if a metric was measured on a corpus in several evaluations.
     """
@@ -293,10 +293,9 @@ def _nearness(found: Row, of: float) -> dict[str, Any]:
 
 
 def _with_seeds_of(others: Sequence[Result], found: Row) -> dict[str, float]:
-    """Return the ends of a difference from a mean over trainings, widened by the variance between these trainings.
+    """Return the ends of a difference from the mean of the trainings `others`, widened by the variance between them.
 
-    The seeds of the other captioner are an independent source of variance. Nothing is returned if it has a single
-    training.
+    The seeds of `others` are an independent source of variance. Returns nothing if there is only one training.
     """
     if len(others) == 1:
         return {}
