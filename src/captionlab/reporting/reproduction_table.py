@@ -1,4 +1,4 @@
-"""Table of what a run reproduces of its papers: verdicts on claims, and verdicts on published numbers."""
+"""Table of the parts of its papers that a run reproduces: verdicts on claims, and verdicts on published numbers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

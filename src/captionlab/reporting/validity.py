@@ -175,7 +175,7 @@ def power_findings(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
 
 
 def power_notes(claims: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    """Yield a note on central claims none of whose differences the paper prints, from rows of the CSV of claims."""
+    """Yield a note on central claims without a difference that the paper prints, from rows of the CSV of claims."""
     without = dict.fromkeys(f"{row['paper']}: {row['claim']}" for row in claims if row["central"] and not row["power"])
     if without:
         yield f"Of these claims this run has no difference that the paper prints too: {', '.join(without)}."

@@ -55,11 +55,13 @@ def constructed_rows(
 ) -> tuple[Rows, Rows]:
     """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES.
 
-    `parts` has, for each table of constructed captions, its rows, the scores of these captions, and the scores of the
-    captions that they were made from; several parts are seeds. `original` is the role of the captions that they were
-    made from. `nearness of score` is above 0 if captions have about the score that they are compared with. For captions
-    with other words replaced, this is the score before the replacement. For captions with more nouns in their scorer's
-    template, it is the score with the fewest nouns.
+    `parts` has a part for each table of constructed captions; several parts are seeds. A part has the rows of the
+    table, the scores of the constructed captions, and the scores of the original captions that they were made from.
+    `original` is the role of the original captions.
+
+    `nearness of score` is above 0 if captions have about the score that they are compared with. For captions with other
+    words replaced, this is the score before the replacement. For captions with more nouns in their scorer's template,
+    it is the score with the fewest nouns.
     """
     values, differences = [], []
     for corpus in dict.fromkeys(one["corpus"] for constructions, _, _ in parts for one in constructions):

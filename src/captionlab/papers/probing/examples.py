@@ -129,7 +129,10 @@ def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
 
 
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
-    """Return Table 1: which of up to six captions each scorer would choose, for one image and over all images."""
+    """Return Table 1: the choice of each scorer among the reference's caption and its nouns in each template.
+
+    The table has one image, and shares over all images.
+    """
     sheet = Sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("caption", "made for", "text")]
     columns += [Column(scorer, group="by") for scorer in run.scorers]

@@ -120,7 +120,7 @@ class Probing(Paper):
         return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
 
     def _parents(self, captioners: list[str]) -> dict[str, str | None]:
-        """Return the parents of these captioners and of their ancestors; None if there is no parent."""
+        """Return the parents of captioners and of their ancestors; None if there is no parent."""
         found: dict[str, str | None] = {}
         for name in captioners:
             line: str | None = name

@@ -247,7 +247,7 @@ def _of_templates(source: str) -> list[Number]:
 
 
 def rewards_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """Return the table of which rewards raise the score and keep CIDEr and perplexity.
+    """Return the table that says whether each reward raises the score and keeps CIDEr and perplexity.
 
     There is a row for each role and each scorer that rewarded it.
     """

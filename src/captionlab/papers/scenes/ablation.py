@@ -97,8 +97,8 @@ def compared(
     """Yield measures of ablated captions, first minus second captioner, with interval and number of captions averaged.
 
     Both captioners saw the same images, which are resampled together. Confidence, shift and spread are computed on
-    unchanged captions, and left out if a captioner has fewer than two of them. The number is the smaller of the two
-    captioners' numbers.
+    unchanged captions. They are left out if a captioner has fewer than two unchanged captions. The number is the
+    smaller of the two captioners' numbers.
     """
     images = {image: number for number, image in enumerate(dict.fromkeys(pair.image for pair in (*first, *second)))}
     # For each captioner: the number of samples, the number of changed ones, and over unchanged ones the sums of

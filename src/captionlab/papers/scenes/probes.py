@@ -187,7 +187,7 @@ def _place(experiment: str, score: Row, label: str) -> ProbePlace:
 
 
 def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
-    """Return for each split the mean F1 of these scenes and the number of test images that depict them.
+    """Return for each split the mean F1 over `scenes` and the number of test images that depict the scenes.
 
     Each scene has a row for each split.
     """
