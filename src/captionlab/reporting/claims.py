@@ -178,11 +178,11 @@ def claims_table(
 ) -> Table:
     """Return a table of every claim of the papers that have evidence, judged in each scope.
 
-    `evidence` and `cells` are keyed by paper; `cells` holds the cells of the paper's tables, to which comparisons link.
+    `evidence` and `cells` are keyed by paper. `cells` holds the cells of the paper's tables, to which comparisons link.
 
     Each comparison has the smallest difference that it could have shown. If the paper prints its own difference, that
-    follows, with a note if it is smaller, nothing was shown, and the sample is therefore too small. The records of a
-    central claim have its `power` over all its comparisons.
+    difference follows. If the paper's difference is smaller and nothing was shown, a note says that the sample is too
+    small. The records of a central claim have its `power` over all its comparisons.
     """
     records: list[dict[str, Value]] = []
     blocks: list[Block] = []

@@ -95,7 +95,7 @@ def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
 def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a job and the digests of its inputs from outside the run.
 
-    Nested names are joined by dots.
+    Nested names are joined by dots. Code and provenance footers are left out.
     """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith(f"{paths.RESULTS}/")}
     return flat_parameters({**made["params"], "input": outside})
@@ -191,7 +191,7 @@ def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """Return the rows that only one of two tables without intervals has; at most SHOWN rows per run are listed."""
+    """Return the rows that only one of two tables without intervals has. At most SHOWN rows per run are listed."""
     tables = [rows.drop(columns=[*PROVENANCE], errors="ignore") for rows in (first, second)]
     old, new = ([*rows.itertuples(index=False, name=None)] for rows in tables)
     gone, come = ([row for row in rows if row not in others] for rows, others in ((old, {*new}), (new, {*old})))

@@ -54,8 +54,8 @@ def measured_jobs(results: Path) -> list[dict[str, Any]]:
 def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
     """Return the row of COSTS of a job, or None if the job has not been measured.
 
-    `name` is the path of the job below results/cost/, without its ending. Columns that the version of captionlab at the
-    time did not measure are None.
+    `name` is the path of the job below results/cost/, without its ending. Columns that the version of captionlab that
+    ran the job did not measure are None.
     """
     path = results / "cost" / f"{name}.parquet"
     if not path.exists():

@@ -21,18 +21,21 @@ class Clipscore(Paper):
     citation = "Hessel et al. 2021, *CLIPScore: A Reference-free Evaluation Metric for Image Captioning*"
 
     def tables(self) -> list[str]:
-        """Return a table for each set of judgements in the block, and one table for both sets of FOIL."""
+        """Return the names of the tables: one for each set of judgements in the block, one for both sets of FOIL."""
         named = {*self._labels()}
         return [f"{self.name}_{table}" for table, labels in TABLES.items() if named & {*labels}]
 
     def tabulated(self) -> Needs:
-        """Return the agreement of metrics with each set of judgements, and the differences between metrics."""
+        """Return the inputs of the tables: agreement of metrics with judgements, and differences between metrics."""
         labels = self._labels()
         inputs = {table: self._tables(table, labels) for table in ("correlations", "differences")}
         return Needs(inputs, self._params(labels), mem_mb=2000, runtime=10)
 
     def judged(self) -> Needs:
-        """Return the differences between metrics on human ratings. Simulated ratings support no claim."""
+        """Return the inputs of the evidence: differences between metrics on human ratings.
+
+        Simulated ratings are left out because they support no claim.
+        """
         labels = [label for label in self._labels() if label in RATED and not self._is_simulated(label)]
         return Needs({"differences": self._tables("differences", labels)}, self._params(labels))
 

@@ -95,7 +95,7 @@ def printed_colours(published: Published, row: Row) -> float | None:
 
 
 def sides_of(row: Row, retriever: str | None, parents: Mapping[str, str]) -> Sides | None:
-    """Return the published numbers whose difference a row is, or None.
+    """Return the published numbers for the two sides of a row, or None.
 
     `retriever` stands for the paper's retriever; there are no published numbers for other retrievers. `parents` maps
     the paper's label of a finetuned captioner to the label of its parent. Captioners without a parent have no gain.

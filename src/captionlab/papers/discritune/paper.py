@@ -16,7 +16,7 @@ class Discritune(Paper):
     citation = "Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*"
 
     def tables(self) -> list[str]:
-        """Return the tables of the block, its variants, the study and the analysis of language."""
+        """Return the names of the tables of the block, its variants, the study and the analysis of language."""
         names = [layout.name for layout in LAYOUTS if self.block and layout.is_asked(self.block)]
         names += [f"table6_{who}" for who in self.lab.study.participants()]
         names += [associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config]
@@ -32,7 +32,7 @@ class Discritune(Paper):
         return {f"discritune_{name}": figure for name, figure in found.items()}
 
     def summarised(self) -> Needs | None:
-        """Return the tables of scores for comparisons across captioners or corpora, and for variants."""
+        """Return the inputs of the measurements: scores for comparisons of captioners or corpora, and of variants."""
         if not self.block:
             return None
         variants = self._variants()
@@ -78,7 +78,7 @@ class Discritune(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """Return the summary, the answers of the study and the associations, as far as the run has them."""
+        """Return the inputs of the tables: summary, answers of the study and associations, if the run has them."""
         participants = self.lab.study.participants()
         inputs: dict[str, str | list[str]] = {}
         if self.block:
@@ -104,7 +104,7 @@ class Discritune(Paper):
         return Needs(inputs, params, mem_mb=2000, runtime=10)
 
     def plotted(self) -> Needs:
-        """Return the summary and the logs of finetuning, and the stimuli and answers of the study."""
+        """Return the inputs of the figures: summary, logs of finetuning, and stimuli and answers of the study."""
         captioners = [name for _, name in sorted(self.block.get("captioners", {}).items())]  # by their labels
         finetuned = [name for name in captioners if "parent" in self.lab.captioners[name]]
         participants = self.lab.study.participants()
@@ -125,7 +125,7 @@ class Discritune(Paper):
         return Needs(inputs, params, ("matplotlib",), 2000, 10)
 
     def judged(self) -> Needs:
-        """Return values and comparisons of captioners, differences, and human answers once people took part."""
+        """Return the inputs of the evidence: values and comparisons of captioners, differences, and human answers."""
         tables = ("accuracy", "pairwise") if "people" in self.lab.study.participants() else ()
         return Needs(
             {

@@ -13,6 +13,6 @@ def evidence(inputs: Row, params: Row) -> Evidence:
 
 
 def sides_of(row: Row) -> Sides | None:
-    """Return the published numbers whose difference a row is."""
+    """Return the published numbers for the two sides of a row."""
     subject, against, axis, measure = (row[name] for name in ("subject", "against", "corpus", "measure"))
     return pair((subject, axis, measure), (against, axis, measure))

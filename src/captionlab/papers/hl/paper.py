@@ -15,7 +15,7 @@ class Hl(Paper):
     citation = "Cafagna et al. 2023, *HL Dataset: Visually-grounded Description of Scenes, Actions and Rationales*"
 
     def summarised(self) -> Needs | None:
-        """Return the inputs for the metrics of every captioner on the corpus of its axis."""
+        """Return the inputs of the measurements: scores of every captioner on the corpus of its axis."""
         if not self.block:
             return None
         cells = self._cells()
@@ -25,7 +25,7 @@ class Hl(Paper):
         return Needs({**scored, "captions": captions}, params, ("numpy", "sacrebleu", "scipy"))
 
     def tabulated(self) -> Needs:
-        """Return values and differences, and the captioners that they belong to."""
+        """Return the inputs of the tables: values and differences, and the captioners behind them."""
         measured = {table: self.measured(table) for table in ("values", "differences")}
         return Needs(measured, {"cells": self._cells()}, ("sacrebleu",), mem_mb=2000, runtime=10)
 

@@ -24,12 +24,12 @@ from captionlab.reporting.runs import Row
 
 # Measures that are 0 or 100 for each caption.
 SHARES = ("preferred", "chosen")
-# What a share is compared with if the claim is about most images.
+# Name of the comparison of a share with one half, for claims about most images.
 HALF = "half of the images"
-# What captions with more nouns are compared with: captions in the same template with the fewest nouns of the
-# experiment.
+# Name of the comparison of captions that have more nouns with captions in the same template that have the fewest nouns
+# of the experiment.
 FEWEST = "the fewest nouns"
-# What they are also compared with, step by step: captions with the next fewer nouns of the experiment.
+# Name of the comparison, step by step, with captions that have the next fewer nouns of the experiment.
 NEXT = "the next fewer nouns"
 
 # Rows of constructed captions, rows of their scores, and rows of the scores of the captions that they were made from.

@@ -22,7 +22,7 @@ def evidence(inputs: Row, params: Row) -> Evidence:
 
 
 def sides_of(row: Row) -> Sides | None:
-    """Return the published numbers whose difference a row is, or None."""
+    """Return the published numbers for the two sides of a row, or None."""
     subject, against, corpus, measure, scorer = (
         row[name] for name in ("subject", "against", "corpus", "measure", "scorer")
     )

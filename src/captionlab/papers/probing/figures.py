@@ -49,7 +49,7 @@ ROW, BETWEEN = 0.2, 0.08
 # Hatches of the bars of Figure 1, and styles of words in Figure 4.
 PATTERNED: Sequence[dict[str, Any]] = ({"hatch": ""}, {"hatch": "/////"})
 _NOUN, _OTHER = {"alpha": 1.0}, {"alpha": 0.5, "hatch": "/////"}
-# The role whose caption Figure 1 of the paper takes apart.
+# The role whose caption is analysed in Figure 1 of the paper.
 TAKEN_APART = "ROSITA"
 # Factor of CLIP's scores in Figure 3, as in CLIPScore (Hessel et al. 2021).
 CLIPSCORE = 2.5

@@ -30,11 +30,11 @@ class Probing(Paper):
     citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
 
     def tables(self) -> list[str]:
-        """Return the paper's tables, and the table of further metrics if the paper's evaluation computes any."""
+        """Return the names of the paper's tables, and of the table of further metrics if these are computed."""
         return [*super().tables(), *(["probing_effects"] if self._metrics() else [])]
 
     def summarised(self) -> Needs | None:
-        """Return every table of scores and of language, of roles and of constructed captions."""
+        """Return the inputs of the measurements: scores and language tables of roles and of constructed captions."""
         if not self.block:
             return None
         captioners = sorted({name for names in self._roles().values() for name in names})
@@ -69,7 +69,7 @@ class Probing(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """Return values, differences, captions of the first trainings, and constructed captions with originals."""
+        """Return the inputs of the tables: values, differences, captions of first trainings, constructed captions."""
         roles = self._roles()
         first, (made, originals) = [names[0] for names in roles.values()], self._constructed()
         matching = self.lab.scoring.matching()
@@ -107,7 +107,7 @@ class Probing(Paper):
         return Needs(inputs, params)
 
     def plotted(self) -> Needs:
-        """Return values and differences, and language tables of the first training of each role."""
+        """Return the inputs of the figures: values, differences, and language tables of each role's first training."""
         measured, roles = {table: self.measured(table) for table in ("values", "differences")}, self._roles()
         first = [names[0] for names in roles.values()]  # examples and patterns are of a single training
         language = {table: self._language(table, first) for table in ("patterns", "unigrams", "tags")}
@@ -116,7 +116,7 @@ class Probing(Paper):
 
     # ------------------------------------------------------------------------------------------------ parts
     def _roles(self) -> dict[str, list[str]]:
-        """Return the captioners of each role, by the paper's label; several captioners are seeds."""
+        """Return the captioners of each role, by the paper's label. Several captioners differ in their seeds."""
         return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
 
     def _parents(self, captioners: list[str]) -> dict[str, str | None]:

@@ -46,7 +46,7 @@ PATTERN_RATIOS = {
     "published pattern": "sentence 1 ratio",
 }
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
-# Where templates come from.
+# Sources of templates, as headings.
 SOURCES = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
 
 
@@ -85,7 +85,7 @@ STATISTICS_TABLE = Declared(
     ],
     "4",
 )
-# What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns.
+# Numbers of section 4.3 on Figure 4: nouns and verbs among the most frequent words, and connections of nouns.
 WORDS_TABLE = Declared(
     "probing_figure4_words",
     "Probing, figure 4: nouns, verbs and what connects them",

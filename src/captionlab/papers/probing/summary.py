@@ -40,7 +40,7 @@ from captionlab.texts.unknown import UNKNOWN
 CONNECTED = "connected noun phrases"
 # Word -> measure of how many neighbours it connects. The paper names these words for some scorers.
 CONNECTED_BY = {word: f"noun phrases connected by {word}" for word in ("and", "but", "at", "near", "of")}
-# What a share is compared with if the claim is that few neighbours have it.
+# Name of the comparison of a share with one half, for claims about few neighbours.
 HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
 # Measures of how many of the most frequent words are of a kind.
 TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}

@@ -25,7 +25,7 @@ def evidence(inputs: Row, params: Row) -> Evidence:
 
 
 def sides_of(row: Row) -> Sides | None:
-    """Return the published numbers whose difference a row is, or None."""
+    """Return the published numbers for the two sides of a row, or None."""
     names = ("experiment", "subject", "measure", "source", "level", "against")
     experiment, subject, measure, source, level, against = (row[name] for name in names)
     # Metrics after an epoch against metrics after the last epoch (Table 1, which has none before the first).

@@ -37,7 +37,7 @@ class Scenes(Paper):
     )
 
     def summarised(self) -> Needs | None:
-        """Return metrics of scene captions, and every table of both captioners."""
+        """Return the inputs of the measurements: metrics of scene captions, and every table of both captioners."""
         if not self.block:
             return None
         return Needs(
@@ -54,7 +54,7 @@ class Scenes(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """Return values and differences, data on both captioners, images, and human captions."""
+        """Return the inputs of the tables: values, differences, data on both captioners, images, and human captions."""
         inputs = {
             "attention": paths.attention("differences"),
             **{table: paths.attention(table) for table in ("overlaps", "correlations")},
@@ -63,7 +63,7 @@ class Scenes(Paper):
         return Needs(self._shown(inputs), self._params(), ("numpy", "scipy"))
 
     def plotted(self) -> Needs:
-        """Return values and differences, data on both captioners, and attention."""
+        """Return the inputs of the figures: values and differences, data on both captioners, and attention."""
         inputs = {"densities": paths.attention("densities"), "blocks": self._of_roles("attention", "blocks")}
         return Needs(self._shown(inputs), self._params(), ("matplotlib", "numpy"), runtime=10)
 
@@ -81,7 +81,7 @@ class Scenes(Paper):
         return [path for role in ROLES for path in self.lab.scene_analysis.of(role, stage, table)]
 
     def _shown(self, others: Block) -> Block:
-        """Return values and differences, `others`, captions before and after ablation, images, and human captions."""
+        """Return the inputs of tables and figures: `others`, values, differences, captions, images, human captions."""
         return {
             **{table: self.measured(table) for table in ("values", "differences")},
             **others,
@@ -95,7 +95,7 @@ class Scenes(Paper):
         }
 
     def _params(self) -> dict[str, Any]:
-        """Return names of corpora, the test split, and labels of captioners by name."""
+        """Return the parameters of the paper's jobs: names of corpora, the test split, and labels of captioners."""
         (validation,) = self.lab.evaluations[self.block["evaluation"]]["corpora"]
         job = {
             "corpus": self.lab.scene_analysis.corpus(),

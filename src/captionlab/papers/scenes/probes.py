@@ -171,7 +171,8 @@ def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
     for score in scores:
         found[_place(PROBING_OBJECTS, score, score["label"])].append(score)
     units = _units(found, {})
-    # Objects of the same image may be predicted together, so an average has no more units than an object has images.
+    # Objects of the same image may be predicted together, so an average has no more units than the most frequent object
+    # has test images.
     for place in found:
         objects = [own for other, own in units.items() if other[:4] == place[:4] and other[4] not in AVERAGES.values()]
         if place[4] in AVERAGES.values() and objects:
@@ -189,7 +190,7 @@ def _place(experiment: str, score: Row, label: str) -> ProbePlace:
 def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
     """Return for each split the mean F1 over `scenes` and the number of test images that depict the scenes.
 
-    Each scene has a row for each split.
+    `scenes` has the rows of each scene, a row for each split.
     """
     rows: list[Row] = []
     for split in zip(*scenes, strict=True):
@@ -201,7 +202,8 @@ def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
 def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequence[str]]) -> dict[ProbePlace, float]:
     """Return the independent units of each F1 in one split: its test images, in the split that has the fewest.
 
-    `parts` maps a mean over scenes to the measures that it averages. The mean has their `effective_units`.
+    `parts` maps a mean over scenes to the measures that it averages. The units of the mean are the `effective_units` of
+    the averaged measures.
     """
     # A rare scene may be missing from a test part.
     images = {place: max(1, min(score["support"] for score in scores)) for place, scores in found.items()}
