@@ -3,7 +3,8 @@
 A paper is a folder `captionlab/papers/<name>/`, whose name is in the list of captionlab.papers:
 
     paper.py       PAPER, a subclass of `Paper`; the workflow imports it, so it must not import slow modules
-    summary.py     summarise(inputs, params) -> a Summary, if the paper has measurements of its own
+    summary.py     summarise(inputs, params) -> rows of values, rows of differences, tables whose metadata name the
+                   device; only if the paper has measurements of its own
     tables.py      TABLES, functions (inputs, params, provenance) -> the tables that the function makes
     figures.py     drawings(inputs, params, style) -> name of a figure -> function that draws it for a width in inches
     evidence.py    evidence(inputs, params) -> the Evidence for the paper's claims
@@ -12,8 +13,8 @@ A paper is a folder `captionlab/papers/<name>/`, whose name is in the list of ca
     schema.yaml    schema of the block `papers.<name>` of a config
     report/        captions of the figures in Snakemake's report
 
-Each function receives the files and parameters of its `Needs` by name. Every function also receives the paper's block
-of the config as the parameter `config`. Functions for tables, figures and evidence also receive the file `published`.
+Each function receives the files and parameters of its `Needs` by name. Functions for tables, figures and evidence also
+receive the paper's block of the config as the parameter `config`, and the file `published`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

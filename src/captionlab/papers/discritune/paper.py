@@ -64,7 +64,7 @@ class Discritune(Paper):
                 **varied,
             },
             {
-                # The captioners and corpora that stand for the paper's. Whether numbers are comparable with the paper's
+                # The part of the block that the measurements depend on. Whether numbers are comparable with the paper's
                 # matters to tables only.
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
