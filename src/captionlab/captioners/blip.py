@@ -64,9 +64,9 @@ class State:
     """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     image: list[tuple[Tensor, Tensor]]
-    """of each layer, keys and values (G, heads, S, head size)"""
+    """keys and values (G, heads, S, head size) for each layer"""
     captions: Cache
-    """keys and values of prompt and words so far"""
+    """keys and values of the prompt and the words so far"""
 
 
 class Blip(Captioner[State]):

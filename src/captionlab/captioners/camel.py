@@ -187,7 +187,7 @@ class State:
     """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     image: Image
-    """of each layer and level, keys and values (G, heads, S, head size)"""
+    """keys and values (G, heads, S, head size) for each layer and level"""
     captions: Cache
     """keys and values of the words so far"""
     hidden: Tensor

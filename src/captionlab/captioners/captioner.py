@@ -29,39 +29,39 @@ class Adapters:
     """Settings and parent of the adapters of a captioner (captionlab.captioners.adapters)."""
 
     settings: Mapping[str, Any]
-    """those of peft's LoraConfig that are not its defaults, by its names"""
+    """arguments of peft's LoraConfig that are not defaults, by name"""
     parent: Mapping[str, str]
-    """the captioner without them: the name of its folder, its file of weights and the digest of that"""
+    """the captioner without adapters: the name of its folder, its file of weights and their SHA-256 digest"""
     frozen: frozenset[str]
-    """parameters that are not trained without adapters either"""
+    """names of parameters that were frozen before the adapters were added"""
 
 
 class Captioner(Rebuilt, Member, ABC, Generic[State]):
     """A model that writes captions for images. `visual` is the input of the model: a row for each of B images."""
 
     finetuned_as: ClassVar[Mapping[str, Any]] = {"log_prob": "mean", "freeze_embeddings": True}
-    """defaults of the objective reinforce: how Dessì et al. 2023 finetuned the family"""
+    """defaults of the objective reinforce, as Dessì et al. 2023 finetuned the family"""
     start_id: int
-    """the token before every caption, for the objective mlm"""
+    """id of the token before every caption, for the objective mlm"""
     mask_id: int
-    """the token that stands for another one, for the same"""
+    """id of the token that masks another token, for the objective mlm"""
     cut_keeps_end: ClassVar[bool] = False
-    """whether a reference that is cut still ends"""
+    """whether a reference that is cut keeps its end token"""
     differentiable_steps: ClassVar[bool] = False
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
     replayable: ClassVar[bool] = False
-    """whether `start` and `step` look at no number of a tensor and always do the same for tensors of the same shapes,
-    so that a GPU may replay them (captionlab.generation.replay)"""
+    """whether `start` and `step` do not depend on values of tensors and always do the same work for tensors of the same
+    shapes, so that a GPU can replay them (captionlab.generation.replay)"""
     longest: int
-    """the most tokens of a reference that are learnt, the end token included: each family's constructor sets it"""
+    """most tokens of a reference that are learnt, the end token included; set by each family's constructor"""
     adapters: Adapters | None = None
-    """those that it has, beside which all its parameters are frozen"""
+    """the adapters of the captioner, if any; all other parameters are frozen then"""
     output_layer: ClassVar[str] = ""
-    """name of the linear layer that gives logits, which adapters leave alone"""
+    """name of the linear layer that computes the logits, which gets no adapters"""
     exported_part: ClassVar[str] = ""
-    """name of the module in it that other libraries know, the whole of it where none is given"""
+    """name of the submodule that other libraries know; the whole captioner if empty"""
     prompt_length: int = 1
-    """positions before a caption that the original's decoding begins with: prefix, prompt, or the start token"""
+    """positions before a caption in the original's decoding: prefix, prompt or start token"""
 
     @classmethod
     def for_corpus(

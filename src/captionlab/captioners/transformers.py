@@ -99,13 +99,13 @@ class Group:
     """Captions being generated for images that are read in one pass."""
 
     rows: Tensor
-    """(n,) which captions of the batch they are"""
+    """(n,) row numbers of the captions in the batch"""
     cache: Any
-    """of transformers: keys and values of the positions so far"""
+    """transformers' cache of keys and values of the positions so far"""
     words: int
-    """words so far, prompt included"""
+    """number of words so far, prompt included"""
     remembered: Tensor | None
-    """(n, ...) what the type remembers of the images"""
+    """(n, ...) what the model keeps of the images between passes (HubType.remembers), if anything"""
 
 
 class HubCaptioner(Captioner[list[Group]]):

@@ -81,13 +81,13 @@ class State:
     """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     keys: Tensor
-    """(layers, G, heads, S, head size) of the images"""
+    """(layers, G, heads, S, head size) keys of the images"""
     values: Tensor
-    """(layers, G, heads, S, head size) of the images"""
+    """(layers, G, heads, S, head size) values of the images"""
     hidden: Tensor
     """(G, 1, 1, S) whether a position of an image is padding"""
     captions: Cache
-    """keys and values of the words so far, with room for one more: the mask's"""
+    """keys and values of the words so far, with room for another position, the mask's"""
 
 
 class Bert(nn.Module):

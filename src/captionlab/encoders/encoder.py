@@ -24,7 +24,7 @@ class Encoder(Member, ABC):
     """A frozen model that turns images, and possibly texts, into vectors. `config` is stored beside the weights."""
 
     batch: ClassVar[int] = 256
-    """so many preprocessed images are embedded at once; 1 where they differ in size"""
+    """number of preprocessed images that are embedded at once; 1 if they differ in size"""
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()

@@ -26,16 +26,17 @@ class Decoding:
     rules: str = "transformers"  # one of RULES: whose beam search and whose cut of captions is followed
     beams: int = 5
     length_penalty: float = 1.0
-    """a beam's log-probability is divided by its length to this power, by the rules of transformers"""
+    """exponent of the length by which a beam's log-probability is divided, by the rules of transformers"""
     temperature: float = 1.0  # divides the logits before sampling
     top_k: int | None = None
-    """a sample is drawn from so many tokens of largest probability, and those as probable as the last of them"""
+    """number of most probable tokens that a sample is drawn from; tokens as probable as the last are included"""
     top_p: float | None = None
-    """and from the fewest most probable tokens whose probability, after temperature and top_k, is at least so much"""
+    """a sample is drawn from the fewest most probable tokens whose probability, after temperature and top_k, is at
+    least this"""
     samples: int = 1  # captions drawn for each image
     repetition_penalty: float = 1.0
-    """What a token that the caption has already scores is divided by, or times where it is negative: its logit, in beam
-    search its log-probability. A prefix or prompt is no part of the caption."""
+    """the score of a token that the caption already contains is divided by this, or multiplied if it is negative; the
+    score is the logit, or in beam search the log-probability; a prefix or prompt is not part of the caption"""
 
     def __post_init__(self) -> None:
         if self.kind not in KEYS:
@@ -80,13 +81,13 @@ class Decoded:
     tokens: Tensor  # (N, T) ids, padded with the end token
     lengths: Tensor  # (N,) number of tokens, the end token included if there is one
     log_prob: Tensor
-    """(N,) log-probability (nats) of these tokens under the captioner itself, whatever they were chosen by: no
-    temperature or penalty, no token left out, no forced end; where an end token took the place of the last token, that
-    of the latter"""
+    """(N,) log-probability (nats) of the tokens under the captioner itself, without temperature, penalties, excluded
+    tokens and forced end tokens; where an end token replaced the last token, the log-probability of the last token
+    counts"""
     score: Tensor
-    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability, with its repetition
-    penalty, / length as its rules count it, to the power of the length penalty; by the rules of CaMEL
-    log-probability; else `log_prob`"""
+    """(N,) what the search maximised, where a forced end token counts 0. For a beam: the log-probability, with its
+    repetition penalty, / length by the rules, to the power of the length penalty. By the rules of CaMEL: the log-
+    probability. Otherwise: `log_prob`"""
 
     @property
     def mask(self) -> Tensor:

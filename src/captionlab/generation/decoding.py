@@ -159,7 +159,7 @@ class _Best:
     lengths: Tensor
     plain: Tensor
     scores: Tensor
-    """(images, few) log-probability / length as the rules count it, best first; -inf where there are not so many yet"""
+    """(images, few) log-probability / length by the rules, best first; -inf if there are fewer captions"""
 
     def offer(self, images: Tensor, scores: Tensor, tokens: Tensor, plain: Tensor) -> None:
         """Add finished captions of some images: `scores` and `plain` (n, any), `tokens` (n, any, length)."""

@@ -20,11 +20,11 @@ from captionlab.generation.contract import Decoding
 from captionlab.regions.tagged_regions import TaggedRegions
 
 Record = Callable[[Callable[[], Any]], tuple[Callable[[], None], Any, int]]
-"""Records work without doing it; gives what does it, what the work made, which is then written anew each time, and how
-many bytes that holds."""
+"""Records work without doing it. Returns a function that does the work, the result of the work, which each replay
+overwrites, and the number of bytes that the recording holds."""
 
 MOST_HELD = 2**31
-"""bytes that the recordings of a captioner hold together; what is larger keeps a GPU busy without being recorded"""
+"""most bytes that the recordings of a captioner hold together; larger work keeps a GPU busy without being recorded"""
 
 
 class Replayed:
@@ -83,11 +83,11 @@ class Asked:
     """The recorded rows that decoding still needs."""
 
     steps: int
-    """done since the start"""
+    """steps since the start"""
     at: Tensor | None
-    """(N,) where the rows are, in their order; None for all in place"""
+    """(N,) positions of the rows in the recording, in order; None if all rows are in place"""
     copied: bool
-    """whether there are already as many rows of an image as there will be"""
+    """whether each image already has all its rows"""
 
 
 @dataclass
@@ -98,25 +98,25 @@ class Recording:
     """
 
     visual: Any
-    """what the start reads"""
+    """input of the start"""
     copies: int
-    """rows of an image after the start: beams, or samples"""
+    """rows of an image after the start: beams or samples"""
     moving: bool
-    """whether rows take each other's places at every step: those of beams do"""
+    """whether rows change places at every step, as beams do"""
     record: Record | None = None
-    """None computes the same rows and records nothing"""
+    """records work; None to compute the same rows without a recording"""
     parents: Tensor = field(init=False)
-    """(R,) the row that each goes on from, where rows are copied or move"""
+    """(R,) the row that each row continues, if rows are copied or move"""
     tokens: Tensor = field(init=False)
-    """(R,) what a step reads"""
+    """(R,) input of a step"""
     parts: list[tuple[Callable[[], None], Tensor]] = field(default_factory=list)
-    """what replays the start and each step, and its logits"""
+    """functions that replay the start and each step, with their logits"""
     state: Any = None
-    """the captioner's, after all of them"""
+    """state of the captioner after all parts"""
     logits: dict[int, Tensor] = field(default_factory=dict)
-    """by their number of rows: the start and all steps write to the same"""
+    """logits by number of rows; the start and all steps write to the same memory"""
     held: int = 0
-    """bytes that all of it holds"""
+    """bytes that all parts hold"""
 
     def __post_init__(self) -> None:
         rows = len(self.visual) * self.copies
@@ -161,11 +161,11 @@ class Recordings:
     """All recordings of a captioner, by the settings that they depend on."""
 
     seen: set[Hashable] = field(default_factory=set)
-    """of which there was a batch: a single one is not worth a recording"""
+    """keys of earlier batches; a single batch is not worth a recording"""
     kept: dict[Hashable, Recording] = field(default_factory=dict)
-    """the one that was used last is the last"""
+    """recordings by key, the least recently used first"""
     refused: set[Hashable] = field(default_factory=set)
-    """what was dropped: recorded again in turn with others, it would take longer than without"""
+    """keys of recordings that were dropped; recording them again and again would take longer than not recording"""
 
     def find(self, key: Hashable, make: Callable[[], Recording]) -> Recording | None:
         """Return the recording for a key, or None if there is none.

@@ -22,21 +22,24 @@ class HubType:
     """Properties of a type of model that differ from most types."""
 
     image_side: tuple[str, ...] = ()
-    """modules and parameters that images alone go through"""
+    """names of modules and parameters that only images go through"""
     varies: bool = False
-    """whether what they make of an image depends on its shape, so that it cannot be a table"""
+    """whether the output of the image side depends on the shape of an image, so that it cannot be stored as a table"""
     projector: str = ""
-    """that of them which suits patches of any encoder to the words, so that the type can be trained from scratch"""
+    """name of the module of the image side that projects patches of any encoder, so that the type can be trained from
+    scratch"""
     bypassed: str = ""
-    """that of them which is given the image, where `mm_encoder_outputs` cannot be given in its place"""
+    """name of the module of the image side that is replaced by its output, if the model does not accept
+    `mm_encoder_outputs`"""
     continued_by: str = ""
-    """the module that reads further words, where the whole model needs an image each time"""
+    """name of the module that reads further words, if the whole model needs an image in each pass"""
     counts_words: bool = False
-    """whether positions of words start after the image, so that they must be said"""
+    """whether positions of words start after the image, so that they must be passed"""
     remembers: str = ""
-    """what a pass leaves in the model for the next one, so that it must be put back for other images"""
+    """name of a tensor that a pass leaves in the model for the next pass, so that it must be restored for other
+    images"""
     caption_type: int | None = None
-    """`token_type_ids` of a caption, where they are not that of the last word of the prompt"""
+    """`token_type_ids` of a caption, if they differ from the last word of the prompt"""
 
     @property
     def makes_table(self) -> bool:
