@@ -19,7 +19,8 @@ NAMED = {
     **dict.fromkeys(("distinct-1 in an image", "distinct-2 in an image"), PER_CENT),
     **dict.fromkeys(("captions cut for CLIPScore", "captions cut for PAC-S"), PER_CENT),
     **dict.fromkeys(("first pattern", "published prefix", "published second prefix", "published pattern"), PER_CENT),
-    **dict.fromkeys(("connected noun phrases", "noun phrases connected by and"), PER_CENT),
+    "connected noun phrases": PER_CENT,
+    **{f"noun phrases connected by {word}": PER_CENT for word in ("and", "but", "at", "near", "of")},
     **dict.fromkeys(("preferred", "chosen", "changed", "tagged regions"), PER_CENT),
     "CIDEr": (0.0, 1000.0),  # at most 10, times 100
     "CLIPScore": (0.0, 250.0),  # 2.5 times a cosine

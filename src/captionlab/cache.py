@@ -1,7 +1,7 @@
-"""What every run on a machine would fetch or compute alike is kept for the next one, below the user's cache folder.
+"""A cache, in the user's cache folder, of files that every run on a machine would fetch or compute alike.
 
-That is `captionlab` in XDG_CACHE_HOME, or else in ~/.cache; it can be deleted at any time. What is kept is named by all
-that it depends on and is put there as a whole, so runs at the same time do not disturb each other.
+The folder is `captionlab` in XDG_CACHE_HOME, or else in ~/.cache. It can be deleted at any time. An entry is named by
+everything that it depends on, and it appears as a whole, so concurrent runs do not disturb each other.
 """
 
 import hashlib
@@ -21,19 +21,20 @@ logger = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
-    """Where it is kept."""
+    """Return the cache folder. Raises RuntimeError if XDG_CACHE_HOME is not set and the user has no home folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "captionlab"
 
 
 def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], None], link: bool = False) -> None:
-    """Put files where they belong: those kept under the key, or those that `make` puts there, which are kept then.
+    """Put files in their places: from the cache if they are kept under the key, else by `make`, and keep them.
 
-    `key` is all that their content depends on, as JSON can have it, and their names differ. With `link` they and those
-    that are kept are the same on disk. What was damaged since, or cannot be kept, is made as if there were no cache.
+    `key` is everything that the content of the files depends on, as JSON. The names of the files must differ. If `link`
+    is set, the files are hard links to the kept files, where possible. Files that are damaged in the cache are made
+    again, and files that cannot be kept are only made.
     """
     try:
         folder = _folder([key, [Path(file).name for file in files]])
-    except RuntimeError as error:  # a user without a home, as in some pods
+    except RuntimeError as error:  # a user without a home folder, as in some pods
         logger.warning("Not kept for other runs: %s", error)
         make()
         return
@@ -50,7 +51,7 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
         return
     make()
     try:
-        shutil.rmtree(folder, ignore_errors=True)  # damaged, if it is there
+        shutil.rmtree(folder, ignore_errors=True)  # if it exists, it is damaged
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
             for file in files:
@@ -59,20 +60,20 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
             Path(temporary, "all", "digests.json").write_text(json.dumps(digests))
             os.replace(Path(temporary, "all"), folder)
     except OSError as error:
-        if not folder.exists():  # else another run was first
+        if not folder.exists():  # if it exists, another run was faster
             logger.warning("Not kept for other runs: %s", error)
 
 
 def kept_parts(key: Any) -> list[Path]:
-    """The files that `keep_part` kept under a key; each is whole, though a disk may have damaged it since."""
+    """Return the files that `keep_part` kept under a key. They are complete, unless the disk was damaged later."""
     try:
         return sorted(path for path in _folder(key).iterdir() if not path.name.startswith("."))
-    except (RuntimeError, OSError):  # no home, or nothing kept yet
+    except (RuntimeError, OSError):  # no home folder, or nothing in the cache yet
         return []
 
 
 def keep_part(key: Any, file: Path) -> None:
-    """Keep a copy of a file under a key, beside those that are there; without an error where that cannot be."""
+    """Keep a copy of a file under a key, beside the files that are there. If that fails, log a warning."""
     try:
         with replacing(_folder(key) / f"{digest(file)}{file.suffix}") as partial:
             _place(file, partial, link=False)
@@ -88,7 +89,7 @@ def _folder(key: Any) -> Path:
 def _place(source: Path, target: Path, link: bool) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if link:
-        with suppress(OSError):  # another disk
+        with suppress(OSError):  # the source is on another disk
             os.link(source, target)
             return
     shutil.copyfile(source, target)

@@ -1,11 +1,12 @@
-"""What a module says of itself in one literal, which the graph reads without importing the module:
+"""Declarations: what each module states about itself in one literal, for the graph to read without an import.
 
     DECLARATION = CaptionerFamily(reads="vector", libraries=("transformers",), ...)
 
-The modules themselves import torch, which takes longer than planning a run. So the assignment is found in the source,
-its keywords are evaluated as literals, and the same dataclass is built from them. Every module of a package that
-defines a certain name is such a module, by its own name: there is no list of them. What is declared decides what jobs
-read and which parameters they have; jobs run the code beside it and ask a declaration only which files must be there.
+The modules import torch, which takes longer than planning a run. So the assignment is parsed from the source, its
+keywords are evaluated as literals, and the same dataclass is built from the keywords. There is no list of such modules:
+every module of a package that defines a certain name declares something, under its own name. A declaration decides
+which files jobs read and which parameters they have. Jobs run the code beside the declaration and ask it only which
+files must exist.
 """
 
 import ast
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 
 class DeclarationError(ValueError):
-    """A module does not declare what it is, or not as it must; the message names file and field."""
+    """A module has no declaration, or an invalid one. The message names file and field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ class ScorerFamily:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
-    """A table of scores of captions, with a row for each caption and what it was scored with."""
+    """A table of scores of captions. Each row has a caption and what the caption was scored with."""
 
     place: int
     """where its metrics stand among those of other tables"""
@@ -196,20 +197,20 @@ class RewardKind:
 
 
 class Member:
-    """What is of a family: the family is named as the module that defines it."""
+    """An object of a family. The family has the name of the module that defines the class."""
 
     @property
     def family(self) -> str:
-        """The name of the family."""
+        """Return the name of the family."""
         return type(self).__module__.rpartition(".")[2]
 
 
 @cache
 def declared(package: str, kind: type[T], marker: str = "FAMILY", *others: str) -> Mapping[str, T]:
-    """What each module of a package that defines `marker` declares of itself, by the module's name with - for _.
+    """Return the declarations of the modules of a package that define `marker`, by module name with - for _.
 
-    `kind` is a dataclass of literals. DeclarationError for a module whose declaration is missing or does not fit it, or
-    that lacks one of the `others` that such a module defines.
+    `kind` is the dataclass of the declarations. Raises DeclarationError if a module has no declaration, if its
+    declaration does not fit `kind`, or if the module lacks one of the names `others`.
     """
     found = {}
     for path in sorted(ROOT.joinpath(*package.split(".")).glob("*.py")):
@@ -223,12 +224,12 @@ def declared(package: str, kind: type[T], marker: str = "FAMILY", *others: str) 
 
 
 def family_class(package: str, family: str) -> Any:
-    """The class of a family of a package, which imports its module; ValueError for one that there is not."""
+    """Return the class of a family of a package, which imports the module. Raises ValueError for an unknown family."""
     return defined(package, family, "FAMILY")
 
 
 def defined(package: str, name: str, marker: str) -> Any:
-    """What the module of a package that has this name in a config defines as `marker`; ValueError where none does."""
+    """Return the object `marker` of the module with this name in a config. Raises ValueError for an unknown name."""
     module = name.replace("-", "_")
     try:
         return getattr(importlib.import_module(f"captionlab.{package}.{module}"), marker)
@@ -241,7 +242,7 @@ def defined(package: str, name: str, marker: str) -> Any:
 
 
 def _bindings(tree: ast.Module) -> dict[str, ast.expr | None]:
-    """What stands at the top level of a module, by name: the assigned value, nothing for a definition."""
+    """Return the names at the top level of a module, each with the assigned value, or None for a definition."""
     found: dict[str, ast.expr | None] = {}
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
@@ -254,7 +255,7 @@ def _bindings(tree: ast.Module) -> dict[str, ast.expr | None]:
 
 
 def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], markers: tuple[str, ...]) -> T:
-    """The declaration of a module, from what stands at its top level."""
+    """Return the declaration of a module, from the names at its top level."""
     for name in (*markers, NAME):
         if name not in bound:
             all_of_it = " and ".join((f"{NAME} = {kind.__name__}(...)", *markers))
@@ -281,7 +282,7 @@ def _read(path: Path, bound: Mapping[str, ast.expr | None], kind: type[T], marke
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a literal is of the type that a field has."""
+    """Return whether a literal has the type of a field."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -291,7 +292,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _shown(hint: Any) -> str:
-    """A type, for a sentence."""
+    """Return a description of a type, for a sentence."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(repr, get_args(hint)))
     if get_origin(hint) is tuple:

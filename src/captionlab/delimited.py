@@ -1,4 +1,4 @@
-"""Delimited files as spreadsheets and programs write them, with commas, semicolons or tabs, of which a header tells."""
+"""Delimited files as spreadsheets and programs write them, with commas, semicolons or tabs; the header tells which."""
 
 import csv
 import io
@@ -9,20 +9,21 @@ from typing import Any
 
 from captionlab.given import GivenError
 
-# What may separate the columns.
+# Characters that may separate the columns.
 SEPARATORS = ",;\t"
 
 
 def delimited(
     path: str | Path, lines: Iterable[str], columns: Collection[str]
 ) -> tuple[list[str], Iterator[tuple[str, dict[str, str | None]]]]:
-    """The names in the header of a file, and each row below it by these names, with its place for messages.
+    """Return the column names in the header of a file, and each row as a dict with its position for messages.
 
-    `lines` are those of the file with their ends, of which one row may have several. The separator is the one by which
-    the header has most of `columns`; whether that is enough is for the caller to say. Fields that a row lacks at its
-    end are None. A GivenError names a row with more fields than the header, and one that is no valid CSV.
+    `lines` are the lines of the file with their line ends; a row may span several lines. The separator is the character
+    by which the header has most of `columns`; the caller checks whether it has enough. Fields that a row lacks at its
+    end are None. Iterating over the rows raises GivenError, which names the row, if a row has more fields than the
+    header or is not valid CSV.
     """
-    # A line as csv wants it may also end in a carriage return alone.
+    # For the module csv, a line may also end in a carriage return alone.
     parts = chain.from_iterable(io.StringIO(line, newline="") for line in lines)
     first = next(parts, "")
     headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in SEPARATORS}
@@ -31,10 +32,10 @@ def delimited(
 
 
 def _rows(path: str | Path, header: list[str], reader: Any) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """The rows of a file whose lines are read from the first one on."""
+    """Yield the rows of a file whose reader starts at the first line."""
     fields: list[str] | None = []
     while fields is not None:
-        line = reader.line_num + 1  # a row may have several; it is known by its first
+        line = reader.line_num + 1  # a row is named by its first line
         try:
             fields = next(reader, None)
         except csv.Error as error:

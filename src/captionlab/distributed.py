@@ -1,8 +1,9 @@
-"""Several processes, one for each GPU, that train as one; where there is only one, the functions have nothing to do.
+"""Training in several processes, one for each GPU. With one process, the functions do nothing.
 
-Every process has the whole model and makes the whole batch, which the trainer cuts into parts; each process computes
-its share of the parts, and gradients and statistics are added up over all. What an objective learns from a batch as a
-whole (the rewards, for a baseline) it gathers. So every process takes the same steps as one process would take alone.
+Every process holds the whole model and makes the whole batch, which the trainer cuts into parts. Each process computes
+its share of the parts. Gradients and statistics are added up over all processes. Values that an objective needs from
+the whole batch, such as rewards for a baseline, are gathered. So every process takes the same steps as a single process
+would.
 """
 
 import ctypes
@@ -20,9 +21,9 @@ T = TypeVar("T")
 
 @contextmanager
 def process_group() -> Iterator[None]:
-    """Join the processes that torch's launcher started; the block ends with the launcher, however that ends."""
+    """Join the processes that torch's launcher started. The process dies with the launcher."""
     if sys.platform == "linux":
-        # A launcher that is killed cannot tell its processes to stop, so the system does.
+        # A launcher that is killed cannot stop its processes, so the system has to.
         die_with_parent = 1
         ctypes.CDLL(None).prctl(die_with_parent, signal.SIGKILL)
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
@@ -33,17 +34,17 @@ def process_group() -> Iterator[None]:
 
 
 def processes() -> int:
-    """How many processes train together."""
+    """Return how many processes train together."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def is_first() -> bool:
-    """Whether this is the process that writes checkpoints, log and results."""
+    """Return whether this process is the one that writes checkpoints, log and results."""
     return not dist.is_initialized() or dist.get_rank() == 0
 
 
 def share(items: Sequence[T]) -> Sequence[T]:
-    """The consecutive items that this process works on; in the order of the processes, the shares are all of them."""
+    """Return the consecutive items that this process works on. The shares of all processes, in order, are all items."""
     count, rank = processes(), dist.get_rank() if dist.is_initialized() else 0
     return items[len(items) * rank // count : len(items) * (rank + 1) // count]
 
@@ -56,7 +57,7 @@ def add_up(tensors: Sequence[torch.Tensor]) -> None:
 
 
 def gathered(values: torch.Tensor) -> torch.Tensor:
-    """The values (n, ...) of all processes in their order, without a gradient; n may differ from process to process."""
+    """Return the values (n, ...) of all processes in their order, without gradient; n may differ between processes."""
     if processes() == 1:
         return values
     lengths = [torch.zeros(1, dtype=torch.long, device=values.device) for _ in range(processes())]
@@ -69,7 +70,7 @@ def gathered(values: torch.Tensor) -> torch.Tensor:
 
 
 def largest(number: int, device: str) -> int:
-    """The largest of the numbers of all processes."""
+    """Return the largest number over all processes."""
     if processes() == 1:
         return number
     found = torch.tensor(number, device=device)
@@ -78,14 +79,14 @@ def largest(number: int, device: str) -> int:
 
 
 def wait_for_all() -> None:
-    """Return when every process is here."""
+    """Return when every process has called this function."""
     if processes() > 1:
         dist.barrier()
 
 
 @contextmanager
 def one_after_another() -> Iterator[None]:
-    """Run the block in the first process, then in the others, and go on when all are through."""
+    """Run the block in the first process, then in the others, and continue when all have finished."""
     if not is_first():
         wait_for_all()
     yield

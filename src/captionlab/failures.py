@@ -1,4 +1,4 @@
-"""What a person can do about a failure of input, or of the machine: a full disk, a locked folder, too little memory."""
+"""Advice on failures of input or of the machine: a full disk, a locked folder, too little memory."""
 
 import errno
 import linecache
@@ -12,11 +12,11 @@ _LIBRARY = "captionlab."
 
 
 def explanation(failure: Exception, hint: str | None) -> str | None:
-    """What a person needs of a failure where that is a sentence; None where it is the traceback, as of a bug.
+    """Return the sentence that explains a failure to a user, or None if the traceback is needed, as for a bug.
 
-    A sentence is the message of an error of our own classes, each of which says what is wrong with a file, a value or
-    the environment; of a ValueError that a `raise` of ours made, and not Python or a library; and `hint`, the advice on
-    an OSError.
+    For an OSError the sentence is `hint`, the advice on the error, with the message in brackets. For an error class of
+    captionlab, or a ValueError that a `raise` statement of captionlab raised, the sentence is the message followed by
+    `hint`.
     """
     if isinstance(failure, OSError):
         return hint and f"{hint} ({failure})"
@@ -30,12 +30,12 @@ def explanation(failure: Exception, hint: str | None) -> str | None:
 
 
 def locked(place: object) -> str:
-    """What to do where a folder or file may not be written or read."""
+    """Return the advice for a folder or file that may not be written or read."""
     return f"{place} may not be written or read. Change its permissions or use another --directory, and run again."
 
 
 def advice(failure: BaseException, output: str | None) -> str | None:
-    """A sentence on what happened to the machine and what to do; None when neither the failure nor a cause is of it.
+    """Return a sentence on a problem of the machine and its remedy, or None if neither the failure nor a cause is one.
 
     `output` is a file that the job was to write, if any.
     """
@@ -55,7 +55,7 @@ def advice(failure: BaseException, output: str | None) -> str | None:
             return locked(getattr(cause, "filename", None) or folder)
         if number == errno.EISDIR:
             return f"{getattr(cause, 'filename', None)} is a folder, and a file is wanted; name that."
-        # By name, for importing torch takes seconds and most jobs do without it.
+        # Compare the name only: importing torch takes seconds, and most jobs do not need it.
         if type(cause).__name__ == "OutOfMemoryError":
             return (
                 "The GPU has too little free memory. Look (nvidia-smi) whether another process uses it and run again; "

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, digests of what is in them, and YAML that says nothing twice."""
+"""Files that appear complete or not at all, digests of files, and YAML without repeated keys."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ import yaml
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A name beside `path` to write to.
+    """Yield a path beside `path` to write to.
 
-    When the block ends, what was written there takes the place of `path`; when it fails, it is deleted and `path` is
-    as before. The folder is made where it is missing.
+    If the block ends without an error, the written file replaces `path`. If it fails, the file is deleted and `path` is
+    unchanged. A missing folder is made.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def link_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Make `path` another name of the file `source`, or a copy of it where the file system has no hard links."""
+    """Make `path` a hard link to the file `source`, or a copy if the file system has no hard links."""
     with replacing(path) as partial:
         partial.unlink(missing_ok=True)
         try:
@@ -41,7 +41,7 @@ def link_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> N
 
 @contextmanager
 def replacing_folder(directory: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `directory` when the block ends without an error."""
+    """Yield a folder to fill, which replaces `directory` if the block ends without an error."""
     partial, old = (directory.with_name(f".{directory.name}.{end}") for end in ("partial", "old"))
     for leftover in (partial, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -57,9 +57,9 @@ def replacing_folder(directory: Path) -> Iterator[Path]:
 
 
 def digest(path: str | os.PathLike[str]) -> str:
-    """BLAKE2b of a file, 32 hexadecimal digits; of a folder, from the names and contents of all files in it.
+    """Return the BLAKE2b digest, 32 hexadecimal digits, of a file or of the names and contents of a folder's files.
 
-    The time stamp that Snakemake puts into a folder that a rule made is none of them.
+    The time stamp file that Snakemake puts into a folder made by a rule is left out.
     """
     path = Path(path)
     if not path.is_dir():
@@ -73,24 +73,31 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def names_digest(folder: str | os.PathLike[str]) -> str:
-    """The same of the names in a folder alone, without those that are hidden and what is in the folders in it."""
+    """Return the BLAKE2b digest, 32 hexadecimal digits, of the names in a folder.
+
+    Hidden names are left out, and subfolders are not entered.
+    """
     names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     return hashlib.blake2b("\0".join(names).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 class RepeatedKeyError(ValueError):
-    """A file of YAML or JSON has a key twice; the message names file, keys and lines."""
+    """A YAML or JSON file repeats a key. The message names file, keys and lines."""
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
-    """What a file of YAML or JSON says; RepeatedKeyError where a mapping has a key twice, as YAML takes the last."""
+    """Return the document in a YAML or JSON file; None if the file has comments only.
+
+    Raises RepeatedKeyError if a mapping repeats a key, because YAML would silently take the last value. Raises
+    yaml.YAMLError if the file is neither YAML nor JSON.
+    """
     text = Path(path).read_text(encoding="utf-8")
     loader = yaml.CSafeLoader(text)
     try:
         node = loader.get_single_node()
     except yaml.YAMLError:
         with suppress(ValueError):
-            return json.loads(text)  # with escapes that YAML does not have
+            return json.loads(text)  # JSON has escapes that YAML does not have
         raise
     if node is None:  # comments only
         return None
@@ -100,7 +107,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
 
 
 def _repeated(node: Any, where: str, seen: set[int]) -> Iterator[str]:
-    """Keys that stand twice in a mapping or in what it holds, each with both lines; an alias is looked at once."""
+    """Yield the repeated keys of a mapping and of its values, each with both lines. An alias is visited once."""
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -111,7 +118,7 @@ def _repeated(node: Any, where: str, seen: set[int]) -> Iterator[str]:
         return
     lines: dict[tuple[str, str], int] = {}
     for key, value in node.value:
-        # A merge (<<) may stand there more than once, and all of them count.
+        # A merge key (<<) may be repeated, and every merge counts.
         if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
             line, name = key.start_mark.line + 1, f"{where}{key.value}"
             if first := lines.get((key.tag, key.value)):

@@ -1,4 +1,4 @@
-"""Files that users give: whether they are there, the encodings of texts, and a sentence for what cannot be read."""
+"""Files that users provide: whether they exist, their encodings, and messages for files that cannot be read."""
 
 import codecs
 import io
@@ -14,11 +14,11 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class GivenError(ValueError):
-    """A file that a user gives is no text, or no JSON; the message says which file and line, and what to do."""
+    """A file that a user provides is not valid text or JSON. The message names file and line, and says what to do."""
 
 
 def absent(path: Path, kind: str) -> str:
-    """What is wrong where a `file`, a `folder` or a `file or folder` is wanted; nothing where it is there."""
+    """Return what is wrong with a path that should be a `file`, a `folder` or a `file or folder`; else ""."""
     try:
         there = path.exists()
     except PermissionError:
@@ -30,28 +30,29 @@ def absent(path: Path, kind: str) -> str:
 
 
 def text_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Lines of a text file without their ends, each with its place for messages; one line is in memory at a time.
+    """Yield the lines of a text file without line ends, each after its position for messages.
 
-    The text is in UTF-8, or in UTF-16 with its mark; a mark at the start is none of the text. A GivenError names the
-    first line that is not.
+    The file is read line by line. The text is in UTF-8, or in UTF-16 with a byte order mark. A byte order mark at the
+    start is not part of the text. Raises GivenError, which names the first line that cannot be decoded.
     """
     yield from ((where, line.rstrip("\r\n")) for where, line in _decoded(path))
 
 
 def whole_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Lines of such a file with their ends as they are."""
+    """Yield the lines of a text file with their line ends. Encodings and errors are as for `text_lines`."""
     yield from (line for _, line in _decoded(path))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The whole text of such a file, with the ends of its lines as they are."""
+    """Return the text of a file with its line ends. Encodings and errors are as for `text_lines`."""
     return "".join(whole_lines(path))
 
 
 def read_json(path: str | os.PathLike[str], without: Sequence[str] = (), several: str = "") -> Any:
-    """The document in a JSON file, without the fields named: polygons and tokens are most of some files.
+    """Return the document in a JSON file, without the fields in `without`, which can be most of a file.
 
-    A GivenError says in which line and column the file is no JSON; `several` is what to do where more documents follow.
+    Raises GivenError, which names line and column, if the file is not valid JSON. `several` is advice for a file with
+    more than one document.
     """
 
     def drop(record: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def read_json(path: str | os.PathLike[str], without: Sequence[str] = (), several
 
 
 def json_line(line: str, where: str) -> Any:
-    """The document in a line of a file that has one in each line; a GivenError names the line, which is `where`."""
+    """Return the document in a line of a JSON-lines file. Raises GivenError, which begins with the position `where`."""
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
@@ -81,7 +82,7 @@ def json_line(line: str, where: str) -> Any:
 
 
 def _decoded(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Lines with their ends and places."""
+    """Yield the lines of a file with their line ends and positions."""
     with open(path, "rb") as file:
         wide = file.read(2) in _WIDE
         file.seek(0)
@@ -99,7 +100,7 @@ def _decoded(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 
 
 def _said(error: json.JSONDecodeError, cut_off: str) -> str:
-    """What is wrong with JSON; where it ends too early, with the sentence for that."""
+    """Return what is wrong with JSON text; if the text ends too early, followed by the sentence `cut_off`."""
     rest = error.doc[error.pos :].strip()
     ends = not rest or error.msg.startswith("Unterminated string")
     return f"not valid JSON: {error.msg}{f'; {cut_off}' if ends else f', found {rest[:20]!r}'}"

@@ -1,4 +1,4 @@
-"""Large tables, read one group of rows at a time: memory does not grow with the table."""
+"""Large tables, read one group of rows at a time, so that memory does not grow with the table."""
 
 import os
 from bisect import bisect_right
@@ -14,12 +14,12 @@ from captionlab.tables import TableSchema, check_schema, damage_named, read_tabl
 
 
 class Groups:
-    """The groups of rows of some files of one kind, in the order given; `groups[n]` reads one of them."""
+    """The row groups of files with the same table schema, in the order of the files. `groups[n]` reads a group."""
 
     def __init__(
         self, paths: Iterable[str | os.PathLike[str]], kind: TableSchema, columns: Sequence[str] | None = None
     ) -> None:
-        """Open the files, to read all columns or some; TableError names a file that is not of this kind."""
+        """Open the files to read all columns or some. Raises TableError, which names the file, for another schema."""
         self.paths, self.columns = list(paths), list(columns or kind.columns)
         for path in self.paths:
             check_schema(path, kind)
@@ -27,21 +27,21 @@ class Groups:
         self.rows = sum(file.metadata.num_rows for file in self.files)
         self._places = [(n, group) for n, file in enumerate(self.files) for group in range(file.num_row_groups)]
         sizes = (self.files[n].metadata.row_group(group).num_rows for n, group in self._places)
-        self._ends = list(accumulate(sizes))  # the number of the row behind each group
+        self._ends = list(accumulate(sizes))  # for each group, the number of the row after its last row
         self._last: tuple[int, pa.Table] | None = None
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __getitem__(self, number: int) -> pa.Table:
-        """The rows of a group; TableError names a file that is damaged."""
+        """Return the rows of a group. Raises TableError, which names the file, if it is damaged."""
         file, group = self._places[number]
         with damage_named(self.paths[file]):
             table = self.files[file].read_row_group(group, self.columns, use_threads=False)
         return unpack(table.replace_schema_metadata(None))
 
     def parts(self, rows: slice | None = None) -> Iterator[pa.Table]:
-        """All rows, or those from `rows.start` to `rows.stop`, in pieces of at most a group."""
+        """Yield all rows, or the rows from `rows.start` to `rows.stop`, in tables of at most a group."""
         start, stop = (rows.start, rows.stop) if rows else (0, self.rows)
         first = 0
         for number, end in enumerate(self._ends):
@@ -51,7 +51,7 @@ class Groups:
             first = end
 
     def take(self, rows: Sequence[int]) -> pa.Table:
-        """These rows, by their numbers from 0, in this order; the group that was read last stays in memory."""
+        """Return rows by their numbers from 0, in the order of `rows`. The last group that was read stays in memory."""
         numbers = [bisect_right(self._ends, row) for row in rows]
         found = []
         for number, run in groupby(zip(numbers, rows, strict=True), key=lambda pair: pair[0]):
@@ -69,7 +69,10 @@ def read_chosen(
     columns: Sequence[str],
     ids: Collection[str],
 ) -> pa.Table:
-    """The rows of these images, in the order of the table; `columns` has `image_id`. Memory is that of these rows."""
+    """Return the rows of the images `ids`, in the order of the table. Memory grows with the returned rows only.
+
+    `columns` must contain `image_id`.
+    """
     wanted = pa.array([*ids], pa.string())
     files = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
     parts = Groups(files, kind, columns).parts()

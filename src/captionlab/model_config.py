@@ -1,4 +1,4 @@
-"""config.json beside weights: what it says of a model that was made here, or of one in the format of transformers."""
+"""The config.json beside weights, of a model made by captionlab or of a model in the format of transformers."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from captionlab.given import read_json
 
 AnyPath = str | os.PathLike[str]
 NAME, WEIGHTS = "config.json", "model.safetensors"
-# By section of a config what else lies in the folder of a model made here, by the key that names it on import.
+# By section of a config, the other files in the folder of a model made by captionlab, by the key that imports them.
 BESIDE: Mapping[str, Mapping[str, str]] = {
     "encoders": {},
     "captioners": {"tokenizer": "tokenizer.json"},
@@ -19,7 +19,7 @@ BESIDE: Mapping[str, Mapping[str, str]] = {
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """What a config.json says, nothing where there is none; ValueError for what is no JSON object."""
+    """Return the content of a config.json; empty if there is no file. Raises ValueError if it is not a JSON object."""
     if not path.is_file():
         return {}
     found = read_json(path)
@@ -29,10 +29,10 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def made_here(path: Path, section: str, family: str | None = None) -> dict[str, Any]:
-    """What a config.json says of a model of this section that was made here; nothing where it is of none.
+    """Return the config.json of a model of this section that captionlab made; empty if captionlab did not make it.
 
-    ValueError for a model of another section or family, for adapters, which are none without their parent, and for an
-    encoder that scores: it is no more than its encoder.
+    Raises ValueError if the model is of another section or family. Raises ValueError also for adapters, which cannot be
+    used without their parent, and for an encoder that scores, because its encoder should be reused instead.
     """
     found = read_config(path)
     if not isinstance(found.get("family"), str):
@@ -54,7 +54,7 @@ def made_here(path: Path, section: str, family: str | None = None) -> dict[str, 
 
 
 def refuse_other(path: Path, given: Mapping[str, Any], said: Mapping[str, Any]) -> None:
-    """Raise ValueError for a size that is given and that a config.json says otherwise."""
+    """Raise ValueError if a size in `given` differs from the size in a config.json."""
     for key in given.keys() & said.keys():
         if given[key] != said[key]:
             raise ValueError(
@@ -64,10 +64,10 @@ def refuse_other(path: Path, given: Mapping[str, Any], said: Mapping[str, Any]) 
 
 
 def with_sizes_beside(weights: AnyPath, sizes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """These sizes of published weights and, under those of the `keys` that it has, those in a config.json beside them.
+    """Return the sizes of published weights, completed for these `keys` from the config.json beside the weights.
 
-    That is one of transformers, which says the number of heads, of the text where there are two towers, and the width
-    that they share. ValueError where it says another size.
+    The config.json is in the format of transformers. It has the number of heads, of the text tower and the vision tower
+    if there are two, and the width that both share. Raises ValueError if it contradicts `sizes`.
     """
     beside = Path(weights).with_name(NAME)
     found = read_config(beside)

@@ -1,8 +1,8 @@
-"""The order of the training data: the rows of batch number `step` are a pure function of the seed and the step.
+"""The order of the training data: the rows of batch number `step` depend only on the seed and the step.
 
-So a resumed training sees exactly the batches that it would have seen. Each epoch is a new permutation of the images; a
-last batch that is not full is left out. Of a table that is larger than memory, a few groups of rows at a time are drawn
-and the images in them mixed, so that every group is read once in an epoch.
+So a resumed training sees exactly the batches that it would have seen. Each epoch is a new permutation of the images. A
+last batch that is not full is left out. From a table larger than memory, a few groups of rows are drawn at a time and
+their images mixed, so every group is read once in an epoch.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Places:
-    """Where images lie in a table larger than memory: the group of rows of each (images,), from 0; groups in use."""
+    """Locations of images in a table larger than memory: the row group (images,) of each image, from 0.
+
+    `mixed` is the number of groups whose images are mixed with each other.
+    """
 
     groups: np.ndarray
     mixed: int
 
 
 class Order:
-    """Which rows make up batch `step`: a seeded permutation of all rows in each epoch, the tail dropped."""
+    """The rows of batch `step`: a seeded permutation of all rows in each epoch, without an incomplete last batch."""
 
     def __init__(self, rows: int, size: int, seed: int, places: Places | None = None):
-        """Order so many rows in batches of `size`; ValueError when there are not enough rows for one batch.
+        """Order `rows` rows in batches of `size`. Raises ValueError if there are not enough rows for a batch.
 
-        `places` says where the rows lie; without it they are all in memory.
+        `places` has the locations of the rows in a table; if it is None, all rows are in memory.
         """
         if rows < size:
             raise ValueError(
@@ -36,7 +39,7 @@ class Order:
         self._epoch, self._permutation = -1, np.empty(0, np.int64)
 
     def __getitem__(self, step: int) -> np.ndarray:
-        """The rows of batch `step`, counted from 0 over all epochs, as int64 of shape (size,)."""
+        """Return the rows of batch `step`, counted from 0 over all epochs, as int64 of shape (size,)."""
         epoch, batch = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             self._epoch, self._permutation = epoch, self._permuted(self.generator(epoch))
@@ -45,11 +48,11 @@ class Order:
     def _permuted(self, generator: np.random.Generator) -> np.ndarray:
         if self.places is None or (groups := int(self.places.groups.max()) + 1) <= self.places.mixed:
             return generator.permutation(self.rows)
-        # Groups that are in use at the same time have the same turn.
+        # Groups that are mixed with each other have the same turn.
         turns = np.empty(groups, np.int64)
         turns[generator.permutation(groups)] = np.arange(groups) // self.places.mixed
         return np.lexsort((generator.random(self.rows), turns[self.places.groups]))
 
     def generator(self, epoch: int, purpose: int = 0) -> np.random.Generator:
-        """The random numbers of an epoch; another `purpose` gives an independent stream."""
+        """Return the random number generator of an epoch. Each `purpose` has an independent stream."""
         return np.random.default_rng([self.seed, epoch, purpose])

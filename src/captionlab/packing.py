@@ -1,35 +1,35 @@
-"""Features in Parquet: in memory a fixed-size list of float16 or float32, in the file the bytes of that list.
+"""Features in Parquet: a fixed-size list of float16 or float32 in memory, and the bytes of the list in the file.
 
-Parquet writes a list number by number, each with its place in the list, and stores half precision as strings of two
-bytes: on random features, writing was 2 (float32) to 6 times (float16) slower than with their bytes as one value, and
-reading 1.3 to 8 times. Features hardly compress either (by 8 %), so they are not compressed.
+Parquet writes a list number by number, each with its position in the list, and stores half precision as strings of two
+bytes. On random features, writing lists was 2 (float32) to 6 times (float16) slower than writing their bytes as one
+value, and reading was 1.3 to 8 times slower. Features hardly compress (by 8 %), so they are not compressed.
 
-A packed column says in the metadata of its field what its bytes are, so a file can be read without knowing its kind.
+The metadata of a packed field has the type of its numbers, so a file can be read without its table schema.
 """
 
 from typing import Any
 
 import pyarrow as pa
 
-# Key in the metadata of a packed field; the value is the name of the numbers' type.
+# Key in the metadata of a packed field; the value is the name of the type of the numbers.
 NUMBERS = b"numbers"
 _NAMES = {pa.float16(): b"float16", pa.float32(): b"float32"}
-# Pages of features: as large as they may be while a few of them do not count.
+# Size of a page of features: large, but a few pages still take little memory.
 PAGE_BYTES = 4 << 20
 
 
 def packed_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of the file for a schema in memory."""
+    """Return the schema in the file for a schema in memory."""
     return pa.schema([_packed_field(field) for field in schema], schema.metadata)
 
 
 def unpacked_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema in memory for the schema of a file."""
+    """Return the schema in memory for a schema in the file."""
     return pa.schema([_unpacked_field(field) for field in schema], schema.metadata)
 
 
 def pack(table: pa.Table) -> pa.Table:
-    """The columns of a table as its file has them, without a copy; ValueError for features with a missing number."""
+    """Return a table with its columns as in the file, without a copy. Raises ValueError if a feature is missing."""
     columns = []
     for field, column in zip(table.schema, table.columns, strict=True):
         if not _is_features(field.type):
@@ -42,7 +42,7 @@ def pack(table: pa.Table) -> pa.Table:
 
 
 def unpack(table: pa.Table) -> pa.Table:
-    """The columns of a table that was read from its file, as they are in memory, without a copy."""
+    """Return a table read from a file with its columns as in memory, without a copy."""
     schema = unpacked_schema(table.schema)
     columns = [
         _unpacked_column(column, field.type) if NUMBERS in (packed.metadata or {}) else column
@@ -52,12 +52,15 @@ def unpack(table: pa.Table) -> pa.Table:
 
 
 def row_bytes(schema: pa.Schema) -> int:
-    """Bytes of the features of a row; 0 without any."""
+    """Return the bytes of the features of a row; 0 without features."""
     return sum(_packed_field(field).type.byte_width for field in schema if _is_features(field.type))
 
 
 def writer_options(schema: pa.Schema) -> dict[str, Any]:
-    """Options of a Parquet writer: features as they are, all else compressed; every page has a checksum."""
+    """Return the options of a Parquet writer: features are not compressed, and every page has a checksum.
+
+    Other columns are compressed by zstd.
+    """
     others = [field.name for field in schema if not _is_features(field.type)]
     if len(others) == len(schema):
         return {"compression": "zstd", "write_page_checksum": True}

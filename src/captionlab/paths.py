@@ -1,35 +1,35 @@
-"""Where everything lies below results/: each file of a run is named here and nowhere else."""
+"""Paths below results/: each file of a run is named here and nowhere else."""
 
 from pathlib import Path
 from string import Formatter
 
 RESULTS = "results"
-# Where the jobs of a run say what made their files.
+# Folder of the provenance of a run's files.
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
-PICTURES = "pictures"  # beside tables in LaTeX, the folder of the pictures that they show
+PICTURES = "pictures"  # folder, beside LaTeX tables, of the pictures in them
 BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
 LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"
 ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
-CARD = "README.md"  # of a model, beside its weights, where hubs look for it
+CARD = "README.md"  # model card, beside the weights, where hubs look for it
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
-# What comes with the workflow and is no part of a run.
+# Files that come with the workflow and are not part of a run.
 RESOURCES = Path(__file__).parents[2] / "resources"
-# Of it the lists of categories of objects, by their names in a config.
+# Lists of categories of objects among the resources, by their names in a config.
 CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
-# And the models of the toy world that come with it, a folder each.
+# Folder of the models of the toy world that come with the workflow; each model has a folder.
 MODELS = "resources/toyworld/models"
 
 
 class _Files:
-    """Files of one kind: called with names it gives one file; a name that is left out stays a wildcard of Snakemake."""
+    """Files of one kind. Calling it with names returns a file; a missing name stays a wildcard of Snakemake."""
 
     def __init__(self, pattern: str, *required: str):
-        """Take the path below results/; the `required` names come first, then the others as the pattern has them."""
+        """Take the path below results/. Names are ordered: `required` first, then the others as in the pattern."""
         self.pattern, self.required = f"{RESULTS}/{pattern}", required
         fields = [name for _, name, _, _ in Formatter().parse(pattern) if name]
         self.names = [*required, *(name for name in fields if name not in required)]
@@ -41,28 +41,28 @@ class _Files:
         return self.pattern.format_map({name: f"{{{name}}}" for name in self.names} | names)
 
     def named(self, *tables: str, **others: str) -> dict[str, str]:
-        """Several tables, each by its name: as named inputs or outputs of a rule."""
+        """Return several tables by name, as named inputs or outputs of a rule."""
         return {table: self(table=table, **others) for table in tables}
 
 
-# Of a job, which is the name of its rule and its wildcards below: its log, what it cost, and what made its files.
+# Log, cost and provenance of a job, which is named by its rule, followed by its wildcards.
 log = _Files("logs/{job}.log", "job")
 cost = _Files("cost/{job}.parquet", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
-tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of its curves in TensorBoard
+tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the TensorBoard curves of a training
 
 corpus = _Files("corpora/{corpus}/{table}.parquet", "table")  # images, captions, objects, scene_captions or rejects
 encoder = _Files("encoders/{encoder}/{file}", "file")
 features = _Files("features/{encoder}/{corpus}/{shard}.parquet")
-neighbours = _Files("neighbours/{encoder}/{corpus}/{neighbours}.parquet")  # so many of each image
+neighbours = _Files("neighbours/{encoder}/{corpus}/{neighbours}.parquet")  # `neighbours`: how many of each image
 regions = _Files("regions/{regions}/{corpus}/{shard}.parquet")
 tags = _Files("tags/{tags}/{corpus}/tags.parquet")
-reward_model = _Files("{kind}/{name}", "kind", "name")  # folder of one of the `encoders` or `scorers`
+reward_model = _Files("{kind}/{name}", "kind", "name")  # folder; kind: encoders or scorers
 scorer = _Files("scorers/{scorer}/{file}", "file")
 captioner = _Files("captioners/{captioner}/{file}", "file")
-export = _Files("exports/{captioner}")  # folder of one in the layout of other libraries
-model = _Files("{kind}/{name}/{file}", "file")  # of one of the `captioners`, `encoders` or `scorers`
+export = _Files("exports/{captioner}")  # folder of a captioner in the layout of other libraries
+model = _Files("{kind}/{name}/{file}", "file")  # kind: captioners, encoders or scorers
 references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
 parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE
 evaluation = _Files("evaluation/{captioner}/{evaluation}/{table}.parquet", "table")  # tokens, or scores of captions
@@ -74,53 +74,53 @@ attention = _Files("attention/{table}.parquet", "table")  # about both captioner
 ablation = _Files("ablation/{table}.parquet", "table")  # about both captioners
 study = _Files("study/{file}", "file")
 answers = _Files("study/{participants}/{table}.parquet", "table")  # of people or of simulated participants
-# Of a set of judged captions: candidates, ratings, preferences, correlations or differences.
+# Tables of a set of judged captions: candidates, ratings, preferences, correlations or differences.
 judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
-reporting = _Files("reporting/{name}", "name")  # what tables are made of, and each before it is collected
+reporting = _Files("reporting/{name}", "name")  # inputs of tables, and each table before it is collected
 figure = _Files("figures/{name}{ending}", "name", "ending")  # endings: captionlab.reporting.paper.FIGURE_FILES
 table = _Files("tables/{table}")  # a file of a table
 browser = _Files("browser/{file}")  # a file of the page that shows captions
 
 
 def captions(captioner: str = "{captioner}", evaluation: str = "{evaluation}", shard: str | None = None) -> str:
-    """The captions of a captioner for an evaluation, or a shard of them."""
+    """Return the captions of a captioner for an evaluation, or a shard of the captions."""
     part = f"/{shard}" if shard else ""
     return f"{RESULTS}/captions/{captioner}/{evaluation}{part}.parquet"
 
 
 def scores(table: str, captioner: str, evaluation_name: str) -> str:
-    """The table of scores of this name that has the captions of a captioner for an evaluation."""
+    """Return the table of scores, by its name, that has the captions of a captioner for an evaluation."""
     return nlg(evaluation_name) if table == "nlg" else evaluation(table, captioner, evaluation_name)
 
 
 def stage_of(path: str) -> str | None:
-    """The stage that a file is of, the first folder below results/, wherever that lies; None for a file elsewhere."""
+    """Return the stage of a file: the first folder below results/, wherever results/ lies; None for other files."""
     below = f"/{path}".rpartition(f"/{RESULTS}/")[2]
     return below.split("/")[0] if below != f"/{path}" else None
 
 
 def results_of(provenance: str) -> Path:
-    """The folder results/, wherever it lies, by the provenance of a job without wildcards."""
+    """Return the folder results/, wherever it lies, from the provenance of a job without wildcards."""
     return Path(provenance).parents[1]
 
 
 def captioner_of(path: str) -> tuple[str, str]:
-    """Captioner and evaluation of a table of captions, scores or language, wherever results/ lies."""
+    """Return captioner and evaluation of a table of captions, scores or language, wherever results/ lies."""
     *_, stage, first, second, last = Path(path).with_suffix("").parts
     return (first, second) if stage in ("evaluation", "language") else (second, last)
 
 
 def owner_of(path: str) -> str:
-    """The corpus, scorer or group of participants that a table is about."""
+    """Return the corpus, scorer or group of participants that a table is about."""
     return Path(path).parts[-2]
 
 
 def embedded_in(path: str) -> tuple[str, str]:
-    """Encoder and corpus of a shard of embeddings."""
+    """Return encoder and corpus of a shard of embeddings."""
     *_, encoder, corpus, _ = Path(path).parts
     return encoder, corpus
 
 
 def job_of(log: str) -> str:
-    """The job that a log is of, below the name of its rule."""
+    """Return the job of a log, without the name of its rule."""
     return "/".join(Path(log).with_suffix("").parts[3:])

@@ -1,6 +1,6 @@
-"""From the place of an image to its pixels: upright, RGB, 8 bits. Every image is opened here and nowhere else.
+"""Images as upright, RGB, 8-bit pixels, from their places. Every image is opened here and nowhere else.
 
-What is not simply read but interpreted is counted for the job's log; docs/data.md says how.
+Conversions that interpret pixel values are counted for the job's log; docs/data.md describes them.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffI
 from captionlab.places import Place, open_place, place_of
 from captionlab.progress import count
 
-# What Pillow knows to turn into RGB, beside modes with transparency.
+# Modes that Pillow can convert into RGB, beside modes with transparency.
 _COLOURS = {"1", "L", "P", "RGB", "RGBX", "YCbCr", "CMYK"}
-# How an image is turned upright, by its EXIF orientation; the last four swap width and height.
+# The transposition that turns an image upright, by EXIF orientation. The last four swap width and height.
 _TURNS = {
     2: Transpose.FLIP_LEFT_RIGHT,
     3: Transpose.ROTATE_180,
@@ -31,23 +31,26 @@ _SWAPPING = [*_TURNS.values()][3:]
 
 
 class UnknownPixels(ValueError):
-    """What the values of an image mean as colours cannot be known; the message says of what kind they are."""
+    """The pixel values of an image cannot be interpreted as colours. The message says of what kind they are."""
 
     def __init__(self, found: str):
         super().__init__(f"{found}; save it with 8 bits per channel")
 
 
 def open_image(row: Mapping[str, Any]) -> Image.Image:
-    """The image of a row of IMAGES, upright, in RGB; UnknownPixels, or what decoders raise for damaged bytes."""
+    """Return the image of a row of IMAGES, upright, in RGB.
+
+    Raises UnknownPixels, or an error of Pillow if the bytes are damaged.
+    """
     with open_place(place_of(row)) as file, Image.open(file) as image:
         pixels, turn = _rgb(image), _turn(image)
     return pixels if turn is None else pixels.transpose(turn)
 
 
 def image_size(place: Place) -> tuple[int, int]:
-    """Width and height, in pixels, of an image once it is opened; raises what `open_image` does.
+    """Return width and height, in pixels, of an image as `open_image` returns it. Raises the same errors.
 
-    The image is decoded to its end, the only way to notice that a file was cut off.
+    The image is decoded to its end, the only way to detect a truncated file.
     """
     try:
         with open_place(place) as file, Image.open(file) as image:
@@ -63,7 +66,7 @@ def image_size(place: Place) -> tuple[int, int]:
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    """An image in RGB, decoded; itself where it is that already."""
+    """Return a decoded image in RGB, without a copy if it is in RGB already."""
     image.load()
     if image.mode == "F" or image.mode.startswith("I;16") or (image.mode, image.format) == ("I", "PPM"):
         image = _of_8_bits(image)
@@ -79,7 +82,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _of_8_bits(image: Image.Image) -> Image.Image:
-    """A grey image of 16 bits, of which the upper 8 stay, as Pillow does it in colour; or of floats from 0 to 1."""
+    """Return a grey image with 8 bits: the upper 8 bits of 16, as Pillow does in colour, or scaled floats of 0 to 1."""
     tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
     values = np.asarray(image)
     if image.mode == "F":
@@ -94,7 +97,7 @@ def _of_8_bits(image: Image.Image) -> Image.Image:
         bits = tags.get(BITSPERSAMPLE, (16,))[0]
         grey = (values >> (bits - 8)).astype(np.uint8)
         count(f"grey images of {bits} bits, of which {2**bits - 1} is white")
-    if tags.get(PHOTOMETRIC_INTERPRETATION) == 0:  # white is 0, which Pillow heeds in images of 8 bits only
+    if tags.get(PHOTOMETRIC_INTERPRETATION) == 0:  # white is 0, which Pillow respects in 8-bit images only
         grey = 255 - grey
     result = Image.fromarray(grey)
     if "transparency" in image.info:
@@ -103,7 +106,7 @@ def _of_8_bits(image: Image.Image) -> Image.Image:
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """An image with transparency as it looks on white."""
+    """Return an image with transparency on a white background."""
     # Pillow cannot turn premultiplied grey into colour in one step.
     colours = (image.convert("LA") if image.mode == "La" else image).convert("RGBA")
     alpha = colours.getchannel("A")
@@ -116,10 +119,10 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _turn(image: Image.Image) -> Transpose | None:
-    """How a decoded image is turned upright, if it is not; Pillow does it itself for TIFF."""
+    """Return the transposition that turns a decoded image upright, or None. Pillow turns TIFF files itself."""
     try:
         turn = _TURNS.get(image.getexif().get(Base.Orientation, 1))
-    except Exception:  # whatever damaged bytes make it stumble over, while the pixels are good
+    except Exception:  # damaged EXIF data may raise any error, while the pixels are intact
         return None
     if turn is not None:
         count("images turned upright, as their EXIF orientation says")
@@ -127,7 +130,10 @@ def _turn(image: Image.Image) -> Transpose | None:
 
 
 def _is_unknown_tiff(place: Place) -> bool:
-    """Whether it is for the kind of its values that Pillow does not open a TIFF, which `Image.open` does not tell."""
+    """Return whether Pillow cannot open a TIFF because of its kind of values.
+
+    The error of `Image.open` does not tell.
+    """
     try:
         with open_place(place) as file, TiffImageFile(file):
             return False

@@ -1,4 +1,4 @@
-"""Where an image lies: in a file of its own, in a part of a container such as a tar, or in a table, as bytes."""
+"""Places of images: a file of their own, a part of a container such as a tar, or bytes in a table."""
 
 import io
 import os
@@ -7,10 +7,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 
 class Place(NamedTuple):
-    """Where the bytes of an encoded image are; its fields are columns of IMAGES.
+    """The place of the bytes of an encoded image. Its fields are columns of IMAGES.
 
-    A file of its own: `path` alone. A part of a container: the path of the container, and `offset` and `length` of the
-    part in bytes. Bytes: `data` alone.
+    For a file of its own, only `path` is set. For a part of a container, `path` is the container, and `offset` and
+    `length` are the part in bytes. For bytes, only `data` is set.
     """
 
     path: str | None = None
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the encoded image; OSError where its file is not there."""
+        """Return the number of bytes of the encoded image. Raises OSError if its file does not exist."""
         if self.data is not None:
             return len(self.data)
         return os.path.getsize(str(self.path)) if self.length is None else self.length
@@ -31,17 +31,17 @@ class Place(NamedTuple):
         return str(self.path) if self.offset is None else f"{self.path}, byte {self.offset}"
 
 
-# What those who open images read of IMAGES, beside `image_id`.
+# Columns of IMAGES, beside `image_id`, that are needed to open images.
 PLACE = list(Place._fields)
 
 
 def place_of(row: Mapping[str, Any]) -> Place:
-    """The place in a row of IMAGES."""
+    """Return the place in a row of IMAGES."""
     return Place(*(row[name] for name in PLACE))
 
 
 def open_place(place: Place) -> BinaryIO:
-    """The encoded image as a file to read; EOFError where its container ends before it does."""
+    """Return the encoded image as a file to read. Raises EOFError if its container is too short."""
     if place.data is not None:
         return io.BytesIO(place.data)
     file = open(str(place.path), "rb", 0 if place.length is not None else -1)  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a line now and then in a log file, and counts at its end."""
+"""Progress of long work: a bar on a terminal, occasional lines in a log file, and counts at the end."""
 
 import logging
 import sys
@@ -17,31 +17,31 @@ _counting = Lock()
 
 
 def count(what: str) -> None:
-    """Count what would fill the log if each got a line; several threads may do so."""
+    """Count an event that would fill the log if each had a line. Several threads may call it."""
     with _counting:
         _counts[what] += 1
 
 
 def log_counts() -> None:
-    """Log how often each thing was counted so far, a line for each, and begin anew."""
+    """Log the count of each event, one line each, and reset the counts."""
     for what, number in sorted(_counts.items()):
         logger.info("%s: %d", what, number)
     _counts.clear()
 
 
 def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and show how far along the work is.
+    """Yield the items and show progress.
 
-    In a log file each report is a line of its own, at most one every ten seconds, so the file stays readable.
+    In a log file each report is a line, at most one every ten seconds, so that the file stays readable.
     """
     yield from Bar(items, desc=what, total=total)
 
 
 class Bar(tqdm):
-    """A bar of tqdm on a terminal; elsewhere a line at most every ten seconds, each of its own."""
+    """A tqdm bar on a terminal; elsewhere it prints a line at most every ten seconds."""
 
     def __init__(self, *arguments: Any, name: str | None = None, **options: Any):
-        """Take what tqdm takes; `name` is that of a bar of huggingface_hub, which has no other use."""
+        """Take the arguments of tqdm. `name` is accepted because huggingface_hub passes it; it is ignored."""
         on_terminal = sys.stderr.isatty()
         look = {
             "file": sys.stderr,

@@ -1,7 +1,8 @@
-"""Where a result was made: by which job, from what, at which commit and on which device.
+"""Provenance of results: the job that made them, its inputs, its commit and its device.
 
-Every rule has an output named `provenance`, beside its others and not in them, so that what a job makes again has the
-same bytes when it is the same. It is written when the job ends. `python -m captionlab.tracing FILE` prints it.
+Every rule has an output named `provenance`. It is a file of its own, so that the other outputs of a repeated job are
+identical to the byte if nothing changed. It is written when the job ends. `python -m captionlab.tracing FILE` prints
+it.
 """
 
 import json
@@ -20,28 +21,28 @@ from captionlab.files import digest, names_digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
 
-# The job that is under way, with the digests of its inputs from when it began: they may be replaced while it runs.
+# The running job, with the digests of its inputs at its start, because inputs may be replaced while it runs.
 _jobs: list[tuple[Any, dict[str, str]]] = []
-# The part of it that is under way, and the inputs of each output that a part made.
+# The running part of the job, and the inputs of each output that a part made.
 _parts: list["Part"] = []
 _sources: dict[str, list[str]] = {}
 
 
 class Part(Mapping[str, Any]):
-    """The inputs of a job by name, for a part of it that makes some of the outputs: it knows which it was asked for."""
+    """The inputs of a job by name, for a part of the job that makes some outputs. It records which are read."""
 
     def __init__(self, inputs: Any):
         self._inputs = dict(inputs.items())
         self.read: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
-        """The file or the files of that name."""
+        """Return the file or files of an input, and record that it was read."""
         found = self._inputs[name]
         self.read |= {_name(path) for path in ([found] if isinstance(found, str | os.PathLike) else found)}
         return found
 
     def __contains__(self, name: object) -> bool:
-        """Whether the job has it, which is not to read it."""
+        """Return whether the job has an input of this name. This does not count as reading it."""
         return name in self._inputs
 
     def __iter__(self) -> Iterator[str]:
@@ -51,13 +52,13 @@ class Part(Mapping[str, Any]):
         return len(self._inputs)
 
     def makes(self, outputs: Iterable[str | os.PathLike[str]]) -> None:
-        """These outputs are made from what was read so far."""
+        """Record that these outputs are made from the inputs that were read so far."""
         _sources.update({_name(path): sorted(self.read) for path in outputs})
 
 
 @contextmanager
 def working_on(snakemake: Any) -> Iterator[None]:
-    """What is written in the block is made by this job."""
+    """Run a job in the block and write its provenance when the block ends without an error."""
     _jobs.append((snakemake, _digests_of_inputs(snakemake)))
     try:
         yield
@@ -75,7 +76,7 @@ def working_on(snakemake: Any) -> Iterator[None]:
 
 @contextmanager
 def part_of(inputs: Any) -> Iterator[Part]:
-    """What is made in the block is made from those inputs alone that the block asks for."""
+    """Run a part of a job in the block. Its outputs depend only on the inputs that the block reads."""
     _parts.append(Part(inputs))
     try:
         yield _parts[-1]
@@ -84,35 +85,41 @@ def part_of(inputs: Any) -> Iterator[Part]:
 
 
 def read_so_far() -> dict[str, str]:
-    """The digest of each input of the part of a job that is under way, or of all where it has no parts, by its name."""
+    """Return the digest, by name, of each input that the running part of the job has read.
+
+    If the job has no parts, return the digests of all its inputs.
+    """
     inputs: dict[str, str] = current().get("inputs", {})
     return {name: made for name, made in inputs.items() if not _parts or name in _parts[-1].read}
 
 
 def current() -> dict[str, Any]:
-    """The job that is under way: rule, wildcards, parameters, inputs with their digests, commit, device, Python.
+    """Return the running job: rule, wildcards, parameters, inputs with digests, commit, device, Python version.
 
     The parameters are the part of the config that the job depends on, seeds, versions of libraries and the fingerprint
-    of the code. Nothing of it depends on when or how often the job ran. Empty outside a job.
+    of the code. Nothing depends on when or how often the job ran. Outside a job the result is empty.
     """
     return _describe() if _jobs else {}
 
 
 def input_digests(job: Any) -> dict[str, str]:
-    """The digest of each input of a job, by its name. Of the job that is under way, it is that from the job's start."""
+    """Return the digest of each input of a job, by its name. The digests of the running job are from its start."""
     running, digests = _jobs[-1] if _jobs else (None, {})
     return digests if running == job else _digests_of_inputs(job)
 
 
 def _digests_of_inputs(job: Any) -> dict[str, str]:
-    listed = {*job.input.get("listed", ())}  # Of folders of photographs the names are all that is read.
+    listed = {*job.input.get("listed", ())}  # folders of photographs, of which jobs read only the names
     # A captioner and its reward_model may read the same features.
     read = dict.fromkeys(job.input)
     return {_name(path): names_digest(path) if path in listed else digest(path) for path in read}
 
 
 def written(run: Path) -> list[dict[str, Any]]:
-    """What the jobs of a run said of themselves, `outputs` with the digest of each among it."""
+    """Return the provenance of all jobs of a run, with the digest of each output under `outputs`.
+
+    Raises ValueError if a file of provenance is damaged.
+    """
     found = []
     for path in sorted((run / paths.PROVENANCE).rglob("*.json")):
         try:
@@ -138,17 +145,17 @@ def _describe() -> dict[str, Any]:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """A file's path as it is told: below the checkout it is relative to that, wherever somebody has the checkout."""
+    """Return a file's path for provenance, relative to the checkout if the file lies below it."""
     return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
 
 
 def file_of(name: str) -> Path:
-    """The file of that name, in the run's folder or in the checkout."""
+    """Return the file of a name in provenance, in the run's folder or in the checkout."""
     return Path(name) if Path(name).exists() else CHECKOUT / name
 
 
 def commit() -> str:
-    """Commit of the workflow, with a plus when tracked files were changed since; unknown outside a checkout."""
+    """Return the commit of the workflow, with a plus if tracked files were changed; "unknown" outside a checkout."""
     git = ["git", "-C", str(Path(__file__).parent)]
     found = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
     if found.returncode:
@@ -158,7 +165,10 @@ def commit() -> str:
 
 
 def device_name() -> str:
-    """Name of the GPU that torch computes on, or the kind of processor; what did not import torch used no GPU."""
+    """Return the name of the GPU that torch computes on, or else the kind of processor.
+
+    A job that did not import torch used no GPU.
+    """
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         return str(torch.cuda.get_device_name())

@@ -1,6 +1,6 @@
-"""The two captioners that the scenes paper (Cafagna et al. 2022) compares, as config, columns and figures call them.
+"""The two captioners that the scenes paper (Cafagna et al. 2022) compares, as config, columns and figures name them.
 
-Imports nothing, for the Snakefile needs it too.
+This module imports nothing, because the Snakefile needs it too.
 """
 
 ROLES = PRETRAINED, FINETUNED = ("pretrained", "finetuned")

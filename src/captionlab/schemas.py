@@ -1,11 +1,11 @@
-"""Tables that several stages read: what a row is, its key, and its columns with meaning and unit."""
+"""Tables that several stages read: the meaning of a row, the key, and the columns with meaning and unit."""
 
 import pyarrow as pa
 
 from captionlab.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
-# Columns that tables of several stages have.
+# Columns shared by tables of several stages.
 IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
 CORPUS = Column(_STRING, "name of the corpus in the config")
 CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
@@ -217,7 +217,7 @@ COST = TableSchema(
 
 
 def embeddings_schema(dimensions: int, precision: str = "float16") -> TableSchema:
-    """A table of embeddings of so many dimensions, stored as float16 or float32."""
+    """Return the schema of a table of embeddings with `dimensions` numbers, stored as float16 or float32."""
     return TableSchema(
         "embeddings",
         "the embedding of an image",
@@ -230,7 +230,7 @@ def embeddings_schema(dimensions: int, precision: str = "float16") -> TableSchem
 
 
 def regions_schema(dimensions: int, precision: str = "float32") -> TableSchema:
-    """A table of regions whose features have so many numbers, stored as float16 or float32."""
+    """Return the schema of a table of regions with features of `dimensions` numbers, stored as float16 or float32."""
     return TableSchema(
         "regions",
         "a region of an image; those of an image are together",

@@ -1,4 +1,4 @@
-"""What every rule script shares: its log, its threads, its GPUs, what it cost beside time and memory, how it ends."""
+"""Functions that every rule script shares: log, threads, GPUs, cost of the job, and messages at a failure."""
 
 import logging
 import os
@@ -29,12 +29,13 @@ logger = logging.getLogger(__name__)
 
 
 def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any], None]:
-    """Make this the `main` of a script, last in its file: where Snakemake runs the script, it runs once it is defined.
+    """Decorate the `main` of a script, at the end of its file. If Snakemake runs the script, `main` runs at once.
 
-    It is given the `snakemake` object that Snakemake put into the script's namespace. All that is printed or logged
-    goes to the rule's log file. The script sees as many GPUs as its rule asks for and no others. With `parallel`, a
-    rule that gets several has a process for each: this one becomes torch's launcher, which starts the script again, and
-    `main` runs in every process at once (captionlab.distributed).
+    `main` gets the `snakemake` object that Snakemake put into the script's namespace. Everything printed or logged goes
+    to the rule's log file. The script sees only as many GPUs as its rule asks for. If `parallel` is set and the rule
+    gets several GPUs, each has a process: this process becomes torch's launcher, which starts the script again, and
+    `main` runs in every process at once (captionlab.distributed). Raises SystemExit if the script is run without
+    Snakemake.
     """
     namespace = main.__globals__
     if namespace["__name__"] != "__main__":  # imported
@@ -42,7 +43,7 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     if "snakemake" not in namespace:
         raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
     snakemake = namespace["snakemake"]
-    # One thread count, whatever the machine: the order of floating-point sums depends on it.
+    # The thread count does not depend on the machine, because the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
     if "TORCHELASTIC_RUN_ID" in os.environ:
@@ -61,24 +62,24 @@ parallel_script = partial(script, parallel=True)
 
 
 def device() -> str:
-    """Where torch computes: "cuda" when a GPU is visible, else "cpu"."""
+    """Return the device on which torch computes: "cuda" if a GPU is visible, else "cpu"."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def folder_of(file: str) -> Path:
-    """The folder of a model, by one of its files."""
+    """Return the folder of a model, from one of its files."""
     return Path(file).parent
 
 
 @contextmanager
 def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
-    """Measure the work in the block and, when it ends without an error, write it beside its log.
+    """Measure the cost of the work in the block and, if it ends without an error, write it beside the log.
 
-    results/logs/{rule}/{job}.log gives results/cost/{rule}/{job}.parquet, which is no declared output of any rule: it
-    is overwritten when the job runs again, and nothing depends on it. An interrupted job counts from its resumption.
-    Where results live in a bucket, both are below Snakemake's local copy of it.
+    The cost of results/logs/{rule}/{job}.log is in results/cost/{rule}/{job}.parquet, which is no declared output of
+    any rule: it is overwritten when the job runs again, and nothing depends on it. The cost of an interrupted job
+    counts from its resumption. If results lie in a bucket, both files are in Snakemake's local copy of the bucket.
     """
     yield
     seconds = time.time() - psutil.Process().create_time()
@@ -90,7 +91,7 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
     if processes == 1:
         used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         row["cpu_seconds"] = sum(one.ru_utime + one.ru_stime for one in used)
-    # A job that did not import torch used no GPU, and importing it would cost more than most of them.
+    # A job that did not import torch used no GPU, and importing torch would take longer than most jobs.
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         row |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": f"CPU ({platform.machine()})"}
@@ -102,17 +103,17 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _peak_memory() -> float | None:
-    """Return the most memory, in MB, that this process or one that it waited for held; None where nobody tells."""
+    """Return the peak memory, in MB, of this process or of a child that it waited for; None outside Linux."""
     status = Path("/proc/self/status")
     if not status.exists():  # not Linux
         return None
-    # ru_maxrss of this process is no less than what Snakemake held, whose copy became it; VmHWM began anew.
+    # This process began as a copy of Snakemake, whose memory ru_maxrss includes. VmHWM starts anew.
     own = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
     return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
 
 
 def _become_launcher(processes: int, file: IO[str]) -> None:
-    """Replace this process by torch's launcher, which starts this script so many times; what it prints goes to the log.
+    """Replace this process by torch's launcher, which starts this script `processes` times; output goes to the log.
 
     The signals of Snakemake or a scheduler reach the launcher, which passes them on, and the GPUs stay reserved.
     """
@@ -124,7 +125,7 @@ def _become_launcher(processes: int, file: IO[str]) -> None:
 
 
 def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None:
-    """The same in a process that the launcher started: the first one logs in full, the others only what is wrong."""
+    """Run `main` in a process that the launcher started. The first process logs all, the others warnings only."""
     from captionlab.distributed import is_first, process_group
 
     os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
@@ -162,7 +163,7 @@ def _logged(snakemake: Any, mode: str) -> Iterator[IO[str]]:
 
 
 def _say_first_and_last(log: IO[str], sentence: str) -> None:
-    """Put a sentence before and after what the log has; of several processes, each can only add it."""
+    """Write a sentence before and after the content of the log. With several processes, it is only appended."""
     log.seek(0)
     said = log.read()
     if not log.mode.startswith("a"):
@@ -173,7 +174,7 @@ def _say_first_and_last(log: IO[str], sentence: str) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit, so that what the work holds is closed; a Java program would live on otherwise."""
+    """Turn SIGTERM into SystemExit, so that resources are closed. Otherwise a Java program would continue to run."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -1,8 +1,8 @@
-"""Slots: each job that runs at the same time on a machine has GPUs of its own.
+"""Slots: each of the jobs that run at the same time on a machine has GPUs of its own.
 
-Snakemake counts GPUs (`resources: gpu`) but does not say which. A job locks a file that stands for a GPU, and the
-system releases the lock when the process ends, however it ends. The files lie in a folder of the user and of the
-scheduler's job: within an allocation the GPUs that the scheduler made visible are shared out, and no others.
+Snakemake counts GPUs (`resources: gpu`) but does not assign them. A job locks a file that stands for a GPU, and the
+system releases the lock when the process ends for any reason. The files lie in a folder of the user and the scheduler's
+job, so within an allocation only the GPUs that the scheduler made visible are shared out.
 """
 
 import fcntl
@@ -17,12 +17,12 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# What SLURM, PBS, LSF and Grid Engine call the number of a job.
+# Variables in which SLURM, PBS, LSF and Grid Engine give the number of a job.
 SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 
 
 def visible_devices() -> list[str]:
-    """The GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, or all of the machine where it is not set."""
+    """Return the GPUs listed in CUDA_VISIBLE_DEVICES or, if it is not set, all GPUs of the machine."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return [name.strip() for name in visible.split(",") if name.strip()]
@@ -33,10 +33,10 @@ def visible_devices() -> list[str]:
 
 @contextmanager
 def reserved(count: int) -> Iterator[list[str]]:
-    """Reserve so many GPUs and make only them visible; waits until they are free. With 0 none is visible.
+    """Reserve `count` GPUs and make only these visible. Waits until they are free. With 0, no GPU is visible.
 
-    Yields their names: fewer than `count` where the machine has fewer, which is logged. CUDA must not have been used in
-    this process before.
+    Yields the names of the GPUs. If the machine has fewer GPUs than `count`, all are reserved, and the log says so.
+    CUDA must not have been used in this process before.
     """
     devices = visible_devices() if count else []
     if len(devices) < count and devices:
@@ -58,12 +58,12 @@ def reserved(count: int) -> Iterator[list[str]]:
 
 
 def _lock(devices: Sequence[str], count: int) -> dict[str, int]:
-    """The first `count` devices that nobody else has, with the open files whose locks say so."""
+    """Return the first `count` free devices, each with the open file that holds its lock. Waits until they are free."""
     folder = _folder()
     if len(locks := _free(folder, devices, count)) < count:
         logger.info("Waiting for %d of the GPUs %s, which other jobs use.", count, ", ".join(devices))
     while len(locks) < count:
-        # Two jobs that hold half of what they want would wait for each other for ever.
+        # Release all locks: two jobs that each hold a part of their GPUs would wait for each other forever.
         for descriptor in locks.values():
             os.close(descriptor)
         time.sleep(random.uniform(0.1, 0.3))
@@ -80,7 +80,7 @@ def _free(folder: Path, devices: Sequence[str], count: int) -> dict[str, int]:
         except BlockingIOError:
             os.close(descriptor)
             continue
-        # The launcher of several processes takes the place of this one, and the lock with it.
+        # The launcher of several processes replaces this process and must inherit the lock.
         os.set_inheritable(descriptor, True)
         locks[device] = descriptor
         if len(locks) == count:
@@ -89,7 +89,7 @@ def _free(folder: Path, devices: Sequence[str], count: int) -> dict[str, int]:
 
 
 def _folder() -> Path:
-    """The folder of the locks, which only this user may enter."""
+    """Return the folder of the locks, which only this user may enter."""
     own = Path(tempfile.gettempdir(), f"captionlab-{os.getuid()}")
     own.mkdir(mode=0o700, exist_ok=True)
     if own.stat().st_uid != os.getuid():

@@ -1,8 +1,8 @@
-"""Parquet between rules, read and written through here only. Every table schema is declared once: schemas.py, and
-a schemas.py in each stage that has some of its own.
+"""Parquet tables between rules. They are read and written through this module only.
 
-The schema is checked on writing and on reading; an error names the file and the column. A file is written beside its
-place and then renamed, so a killed job leaves no half table. A checksum of each page tells when a disk damaged it.
+Every table schema is declared once: in schemas.py, or in the schemas.py of a stage. The schema is checked on writing
+and on reading; an error names the file and the column. A file is written beside its place and then renamed, so a killed
+job leaves no incomplete table. Each page has a checksum, which detects damage by a disk.
 """
 
 import json
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from captionlab.files import replacing
 from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
 
-# Rows of a group, and bytes of features in it: enough for columns to compress, and few enough to be read one at a time.
+# Most rows of a group, and bytes of its features: enough for columns to compress, and few enough to fit in memory.
 ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20
 # An Arrow table, values by column, or a mapping for each row, which may have more keys than there are columns.
 Rows: TypeAlias = pa.Table | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -32,7 +32,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it means (with its unit), and whether a value may be missing."""
+    """A column: its Arrow type, its meaning (with its unit), and whether values may be missing."""
 
     type: pa.DataType
     meaning: str
@@ -40,24 +40,24 @@ class Column:
 
 
 class TableSchema:
-    """A table schema: its name, what a row is, the columns that identify a row, and all columns in order."""
+    """A table schema: its name, the meaning of a row, the columns that identify a row, and all columns in order."""
 
     def __init__(self, name: str, row: str, key: tuple[str, ...], /, **columns: Column):
         self.name, self.row, self.key, self.columns = name, row, key, columns
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, without metadata."""
+        """Return the Arrow schema, without metadata."""
         return pa.schema([pa.field(name, c.type, nullable=c.nullable) for name, c in self.columns.items()])
 
     @property
     def group_rows(self) -> int:
-        """Most rows of a group, which is what a reader has in memory at a time."""
+        """Return the largest number of rows in a group, which a reader has in memory at a time."""
         return max(1, min(ROW_GROUP, GROUP_BYTES // (row_bytes(self.schema) or 1)))
 
 
 class TableWriter:
-    """Writes a table piece by piece; the file appears at `path` when the block ends without an error."""
+    """A writer of a table in pieces. The file appears at `path` when the block ends without an error."""
 
     def __init__(self, path: str | os.PathLike[str], schema: TableSchema, metadata: Mapping[str, Any] | None = None):
         self.path, self.table_schema = Path(path), schema
@@ -74,7 +74,7 @@ class TableWriter:
         return self
 
     def write(self, rows: Rows) -> None:
-        """Append rows."""
+        """Append rows. Raises TableError if they do not fit the table schema."""
         table = conform(rows, self.table_schema, self.path).replace_schema_metadata(self.schema.metadata)
         try:
             packed = pack(table)
@@ -88,7 +88,7 @@ class TableWriter:
 
 
 def conform(rows: Rows, schema: TableSchema, path: str | os.PathLike[str]) -> pa.Table:
-    """The rows as an Arrow table of this schema; a TableError names the column that does not fit."""
+    """Return the rows as an Arrow table of this schema. Raises TableError, which names the column that does not fit."""
     if isinstance(rows, Sequence):
         rows = {name: [row[name] for row in rows] for name in schema.columns}
     names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
@@ -116,7 +116,7 @@ def write_table(
     rows: Rows,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a whole table and refuse a repeated key."""
+    """Write a whole table. Raises TableError if the rows do not fit the table schema or a key is repeated."""
     table = conform(rows, schema, path)
     counts = table.group_by(list(schema.key)).aggregate([([], "count_all")])
     if counts.num_rows < table.num_rows:
@@ -132,12 +132,15 @@ def read_table(
     schema: TableSchema,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Read one file or several of the same schema, in the order given, all columns or some."""
+    """Read all or some columns of one file, or of several files with the same schema in their order.
+
+    Raises TableError if there is no file, or if a file is missing, damaged or of another schema.
+    """
     tables = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         check_schema(path, schema)
         names = list(columns or schema.columns)
-        # Not pq.read_table, which reads folders of a path as columns.
+        # pq.read_table would read folders of a path as columns.
         with damage_named(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(names).select(names)
         tables.append(unpack(table).replace_schema_metadata(None))
@@ -148,7 +151,7 @@ def read_table(
 
 @contextmanager
 def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what Arrow says of a damaged file, which does not name it, into a TableError."""
+    """Turn Arrow's errors for a damaged file, which do not name the file, into a TableError."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -156,7 +159,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_schema(path: str | os.PathLike[str], schema: TableSchema) -> None:
-    """Raise a TableError that names file and column when a file is no table of this schema."""
+    """Raise TableError, which names file and column, if a file does not have this table schema."""
     stored = read_schema(path)
     for name, column in schema.columns.items():
         if name not in stored.names:
@@ -167,7 +170,7 @@ def check_schema(path: str | os.PathLike[str], schema: TableSchema) -> None:
 
 
 def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
-    """The columns of a table, whatever its schema; a TableError names a file that is not there or cannot be read."""
+    """Return the Arrow schema of a table file, as in memory. Raises TableError if the file is missing or unreadable."""
     try:
         return unpacked_schema(pq.read_schema(path))
     except FileNotFoundError:
@@ -177,11 +180,11 @@ def read_schema(path: str | os.PathLike[str]) -> pa.Schema:
 
 
 def read_schema_name(path: str | os.PathLike[str]) -> str:
-    """The name of the schema of a table, as its writer called it."""
+    """Return the name of the table schema that a file was written with."""
     return (read_schema(path).metadata or {}).get(b"kind", b"").decode()
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a writer said of a table, its schema aside."""
+    """Return the metadata that the writer of a table added."""
     own = {name.decode(): text for name, text in (read_schema(path).metadata or {}).items()}
     return {name: json.loads(text) for name, text in own.items() if name not in ("kind", "ARROW:schema")}

@@ -1,4 +1,4 @@
-"""From a file of a run to everything that it was made from: `python -m captionlab.tracing FILE` prints it."""
+"""The lineage of a file: everything that it was made from. `python -m captionlab.tracing FILE` prints it."""
 
 import argparse
 import json
@@ -13,24 +13,25 @@ from captionlab.provenance import file_of, written
 
 
 def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """A file and everything that it was made from, depth first: depth, file, and its provenance (empty where unknown).
+    """Yield a file and everything that it was made from, depth first: depth, file, and provenance (empty if unknown).
 
-    A file that several were made from comes once, where it is first met. An input that is not what the job read any
-    more has {"changed": True}, and comes once as such. Paths are as jobs name them (`captionlab.provenance.file_of`):
-    relative to the run's folder, or to the checkout for files that come with it. A job that makes many tables knows
-    what it made each from; one that copies many files, as into the folder of all tables, made each from its original.
+    A file that several files were made from comes once, at its first occurrence. An input that changed after the job
+    read it has {"changed": True} as its provenance, and also comes once. Paths are as jobs name them
+    (`captionlab.provenance.file_of`): relative to the run's folder, or to the checkout for files that come with it. If
+    a job recorded the inputs of each output, only these are followed. A copied file, as in the folder of all tables, is
+    followed to its original alone.
     """
     digest_once, makers = cache(digest), defaultdict[str, list[tuple[str, dict[str, Any]]]](list)
     for job in written(Path()):
         for output, made in job["outputs"].items():
             makers[output].append((made, job))
-    path = str(Path(path))  # as jobs name it, without ./
+    path = str(Path(path))  # jobs name files without ./
     met = {(path, False)}
 
     def maker(path: str) -> dict[str, Any]:
         for output in (path, *map(str, Path(path).parents)):  # some outputs are folders
             for made, job in makers.get(output, ()):
-                # A captioner that was imported may have been replaced by one of the same name that is trained.
+                # An imported captioner may have been replaced by a trained captioner of the same name.
                 if made == digest_once(file_of(output)):
                     return job
         return {}
@@ -58,7 +59,7 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the provenance of a file, and of what it was made from."""
+    """Print the provenance of a file, and of everything that it was made from."""
     parser = argparse.ArgumentParser(prog="python -m captionlab.tracing", description=main.__doc__)
     parser.add_argument("file", help="a file of a run; start this in the folder that holds results/")
     parser.add_argument("--full", action="store_true", help="everything that is known of the file itself, as JSON")

@@ -1,4 +1,4 @@
-"""Caption images of scenes, whole and without the diagnostic objects of the scene."""
+"""Caption images of scenes, with and without the diagnostic objects of the scene."""
 
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.matched_removal import read_removal

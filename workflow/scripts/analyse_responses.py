@@ -1,4 +1,4 @@
-"""Read the answers of the study, leave out who missed its controls, and compare the types of captions."""
+"""Read the answers of the study, exclude participants who failed its controls, and compare the types of captions."""
 
 from captionlab.scripting import script
 from captionlab.study.analysis import Accuracies, agreement

@@ -1,4 +1,4 @@
-"""Find the adjectives and nouns that go with each of several types of captions, corpus by corpus."""
+"""Find the adjectives and nouns that are associated with each of several types of captions, corpus by corpus."""
 
 from collections import defaultdict
 from itertools import count

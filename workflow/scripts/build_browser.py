@@ -1,4 +1,4 @@
-"""Build the page that shows what every captioner said of every image, with its data and thumbnails."""
+"""Build the page that shows the captions of every captioner for every image, with its data and thumbnails."""
 
 from pathlib import Path
 

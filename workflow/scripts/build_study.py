@@ -1,4 +1,4 @@
-"""Write the study as a web page and as an experiment for PsychoPy, and a page to look its images through."""
+"""Write the study as a web page and as a PsychoPy experiment, and a page for browsing its images."""
 
 from pathlib import Path
 

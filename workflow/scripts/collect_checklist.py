@@ -1,4 +1,4 @@
-"""Answer what reviewers ask about experiments, by what the run knows."""
+"""Answer the questions of reviewers' checklists about experiments, from the files of the run."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from captionlab.tables import read_table
 
 
 def lines_of(files: list[str]) -> int | None:
-    """How many lines files have in all that are not empty; None without any file."""
+    """Return the number of lines of files that are not empty; None without files."""
     texts = [Path(path).read_text(encoding="utf-8") for path in files]
     return sum(bool(line.strip()) for text in texts for line in text.splitlines()) if texts else None
 

@@ -1,4 +1,4 @@
-"""Collect what every job of the run cost."""
+"""Collect the cost of every job of the run."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write the table of how far metrics agree with those who judged captions."""
+"""Write the table of how well metrics agree with people who judged captions."""
 
 from captionlab.judgements.schemas import CORRELATIONS
 from captionlab.provenance import commit

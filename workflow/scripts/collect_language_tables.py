@@ -1,4 +1,4 @@
-"""Make the tables on language from what was measured of the captions of several captioners."""
+"""Make the tables on language from the measures of the captions of several captioners."""
 
 from captionlab.language.schemas import NGRAMS, PATTERNS, STATISTICS
 from captionlab.provenance import commit, part_of

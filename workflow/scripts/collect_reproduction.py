@@ -1,4 +1,4 @@
-"""Sum up which claims of the papers hold in this run, and how its numbers stand to the published ones."""
+"""Summarise which claims of the papers hold in this run, and compare its numbers with the published numbers."""
 
 from collections import defaultdict
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Copy one table of the run into the folder of all tables."""
+"""Copy a table of the run into the folder of all tables."""
 
 from captionlab.reporting.collection import collect_one
 from captionlab.scripting import script

@@ -1,4 +1,4 @@
-"""Compare captions before and after objects are removed, by both captioners and on all splits."""
+"""Compare captions before and after objects are removed, for both captioners and on all splits."""
 
 from captionlab.ablation.comparison import compare_splits, effects, pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS, SPLITS

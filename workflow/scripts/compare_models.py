@@ -1,9 +1,9 @@
-"""Hold the models of a finished run of config/toy_models.yaml against those that come with captionlab.
+"""Compare the models of a finished run of config/toy_models.yaml with the models that come with captionlab.
 
 python workflow/scripts/compare_models.py runs/toy_models
 
-The run evaluates both on the same images. The table has each value with its 95 % interval, and says whether each value
-lies in the interval of the other; the exit code is 1 where one does not.
+The run evaluates both on the same images. The table has each value with its 95 % interval, and says whether each of two
+values lies in the interval of the other. The exit code is 1 if a value does not, or if there is nothing to compare.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from captionlab.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 TRAINED, SHIPPED = "toy-", "shipped-"
-# What a captioner is held to: whether captions are about their images, and differ.
+# Metrics by which captioners are compared: whether captions describe their images, and whether they differ.
 OF_CAPTIONS = ("object recall", "CIDEr", "distinct-2")
-# A measure, and of what.
+# Model, measure, and corpus or kind of negatives.
 Place = tuple[str, str, str]
 
 
@@ -43,7 +43,7 @@ class Estimate:
 
 
 def evaluated(run: Path) -> Iterator[tuple[Place, Estimate]]:
-    """Return P@1 of encoders by what people wrote, and how good captions are, of the models of a run."""
+    """Yield the P@1 of encoders for human captions, and the metrics OF_CAPTIONS of captioners, of a run's models."""
     for row in read_table(run / paths.reporting("summary.parquet"), SUMMARY).to_pylist():
         by_people = row["metric"] == "P@1" and row["captioner"] == "human" and row["candidates"].startswith("100 ")
         if by_people or row["metric"] in OF_CAPTIONS:
@@ -52,14 +52,14 @@ def evaluated(run: Path) -> Iterator[tuple[Place, Estimate]]:
 
 
 def matched(table: Path, scorer: str) -> Iterator[tuple[Place, Estimate]]:
-    """Return how many pairs a scorer tells from others, in per cent."""
+    """Yield the share of pairs that a scorer distinguishes, in per cent, by measure and kind of negatives."""
     for row in read_table(table, MATCHING).to_pylist():
         value, low, high = (100 * row[key] for key in ("value", "ci_low", "ci_high"))
         yield (scorer, row["measure"], row["negatives"]), Estimate(value, (low, high))
 
 
 def estimates(run: Path) -> dict[Place, Estimate]:
-    """Return all estimates of both kinds of models."""
+    """Return all estimates of the models of the run and of the models that come with captionlab."""
     found = dict(evaluated(run))
     for table in sorted((run / paths.RESULTS / "scorers").glob(f"{TRAINED}*/matching.parquet")):
         name = table.parent.name
@@ -70,7 +70,7 @@ def estimates(run: Path) -> dict[Place, Estimate]:
 
 
 def compared(found: dict[Place, Estimate]) -> Iterator[tuple[list[str], bool]]:
-    """Return a row for each measure of a model that was trained again, and whether it agrees with the shipped one."""
+    """Yield a row for each measure of a model of the run, and whether it agrees with the model of captionlab."""
     for (model, measure, of), trained in found.items():
         shipped = found.get((SHIPPED + model.removeprefix(TRAINED), measure, of))
         if model.startswith(TRAINED) and shipped:

@@ -1,4 +1,4 @@
-"""Compare two finished runs, by hand: which parameters differ, and which cells of their tables moved.
+"""Compare two finished runs by hand: the parameters that differ, and the table cells that changed.
 
 python workflow/scripts/compare_runs.py runs/a runs/b > comparison.md
 """

@@ -1,4 +1,4 @@
-"""Compute how much the objects of images say about their scenes."""
+"""Compute how strongly the objects of images are associated with their scenes (PMI)."""
 
 from collections import defaultdict
 from itertools import count
@@ -16,7 +16,7 @@ def main(snakemake):
     config = snakemake.params.config
     scenes = read_scenes(snakemake.input.labels, snakemake.input.chosen, config["min_captions"])
     objects = objects_of(read_tags(snakemake.input.tags))
-    # An image without any tag still counts as an image.
+    # An image without tags still counts as an image.
     objects = {image: objects.get(image, []) for image in scenes.labels}
     found = pointwise_mutual_information(objects, scenes.depicting(), config["min_count"], config["smoothing"])
     ranks = defaultdict(lambda: count(1))

@@ -1,4 +1,4 @@
-"""Construct captions out of those of a captioner: words replaced, and visual words put into templates."""
+"""Construct captions from the captions of a captioner: replace words, and put visual words into templates."""
 
 import csv
 import logging
@@ -20,14 +20,14 @@ from captionlab.texts.tagging import load_tagger, tag
 
 
 def published(path: str) -> Iterator[tuple[str, Template]]:
-    """The paper's templates by model."""
+    """Yield the paper's templates by model."""
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             yield row["model"], Template.read(row["template"])
 
 
 def mined(snakemake: Any) -> Iterator[tuple[str, Template]]:
-    """The template of the most frequent pattern of each captioner's captions, those of all corpora together."""
+    """Yield for each captioner the template of the most frequent pattern in its captions, over all corpora."""
     for model, path in zip(snakemake.params.mined, snakemake.input.mined, strict=True):
         captions = [tagged(row["words"], row["tags"]) for row in read_table(path, TAGGED).to_pylist()]
         for pattern in mine(captions, max_patterns=1):
@@ -37,7 +37,7 @@ def mined(snakemake: Any) -> Iterator[tuple[str, Template]]:
 
 
 def tagged_references(path: str, images: Sequence[str], model: str) -> dict[str, list[Tags]]:
-    """Tagged references of these images."""
+    """Return the tagged references of images, by image."""
     found: dict[str, list[Tags]] = {image: [] for image in images}
     rows = [row for row in read_table(path, CAPTIONS).to_pylist() if row["image_id"] in found]
     tags = progress(tag(load_tagger(model), (row["caption"] for row in rows)), "references", len(rows))
@@ -47,13 +47,13 @@ def tagged_references(path: str, images: Sequence[str], model: str) -> dict[str,
 
 
 def first_of_image(path: str, kind: TableSchema) -> dict[tuple[str, str], dict[str, Any]]:
-    """The row of the first caption of each image, by corpus and image."""
+    """Return the row of the first caption of each image, by corpus and image."""
     rows = read_table(path, kind).to_pylist()
     return {(row["corpus"], row["image_id"]): row for row in rows if row["caption_index"] == 0}
 
 
 def report(corpus: str, images: int, constructed: Sequence[dict[str, Any]]) -> None:
-    """Log how many images were left out of what."""
+    """Log how many images each kind of construction left out."""
     made = Counter()
     for row in constructed:
         level = row["level"] if row["experiment"] != "template" else None

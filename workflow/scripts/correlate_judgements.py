@@ -1,4 +1,4 @@
-"""How far each metric agrees with those who judged captions, and how far apart every two metrics are in that."""
+"""Measure how well each metric agrees with people who judged captions, and how far every two metrics differ."""
 
 import logging
 from pathlib import Path
@@ -17,7 +17,7 @@ def main(snakemake):
     for table, paths in snakemake.input.items():
         if table not in judged:
             for path, one in ((p, found) for p in paths for found in of_captions(table, p, snakemake.params.factors)):
-                keys = [(image, index) for _, image, index in one.keys]  # all of one corpus
+                keys = [(image, index) for _, image, index in one.keys]  # all captions are of one corpus
                 values = dict(zip(keys, one.values.tolist(), strict=True))
                 metrics.append(Scores(one.metric, one.scorer, values, Path(path).stem))
     ratings, preferences = (read_table(snakemake.input[name], kind).to_pylist() for name, kind in judged.items())

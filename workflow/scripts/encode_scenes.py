@@ -1,4 +1,4 @@
-"""Encode images of scenes, whole and without the diagnostic objects of the scene, by the last states of a captioner."""
+"""Encode images of scenes, with and without the diagnostic objects, by the last hidden states of a captioner."""
 
 import logging
 

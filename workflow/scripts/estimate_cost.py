@@ -1,8 +1,9 @@
-"""Before a run, by hand: how many jobs are pending and what they cost when they, or jobs of the same rule, ran last.
+"""Estimate the cost of a run by hand: the pending jobs, and the cost of their last run or of jobs of the same rule.
 
 python workflow/scripts/estimate_cost.py --jobs 4 --gpus 1 -- --configfile config/mine.yaml --directory runs/mine
 
-What follows `--` goes to Snakemake, as for the run itself. Without `--earlier`, what jobs took is read where it runs.
+Arguments after `--` go to Snakemake, as for the run itself. Without `--earlier`, costs are read from the folder of the
+run itself.
 """
 
 import argparse

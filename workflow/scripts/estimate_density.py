@@ -1,4 +1,4 @@
-"""Estimate how attention is spread before and after finetuning, and test the difference."""
+"""Estimate the distribution of attention before and after finetuning, and test the difference."""
 
 import numpy as np
 

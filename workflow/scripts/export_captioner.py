@@ -1,4 +1,4 @@
-"""Write a captioner as other libraries read it: adapters as peft has them, a whole model as transformers does."""
+"""Write a captioner in the format of another library: adapters for peft, a whole model for transformers."""
 
 from collections import ChainMap
 from pathlib import Path

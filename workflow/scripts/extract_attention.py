@@ -1,4 +1,4 @@
-"""Extract what a captioner attends to in the images of a corpus."""
+"""Extract the attention of a captioner to the images of a corpus."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Find the regions of a shard of the images of a corpus: given boxes, cut out and embedded, or a detector's."""
+"""Find the regions of a shard of a corpus's images: annotated boxes, cropped and embedded, or a detector's regions."""
 
 import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Fetch the jars that SPICE needs beside pycocoevalcap's; where they cannot be had and are not required, say why."""
+"""Fetch the jars that SPICE needs beside pycocoevalcap's. If they are optional and unavailable, record the reason."""
 
 import logging
 from pathlib import Path
@@ -15,7 +15,7 @@ def main(snakemake):
     except ModelsUnavailable as error:
         if snakemake.params.required:
             raise
-        # Footers of tables repeat this.
+        # Footers of tables repeat the reason.
         reason = f"{error}; to try again, delete {folder} and run again"
         logging.warning("The tables will be without SPICE: %s.", reason)
         write_unavailable(folder, reason)

@@ -1,4 +1,4 @@
-"""Train a captioner, or adapters of it, further by a reward or by references, on the train split of a corpus."""
+"""Finetune a captioner, or adapters for it, by a reward or by references, on the train split of a corpus."""
 
 from captionlab.captioners.adapters import merge_adapters, new_adapters
 from captionlab.captioners.store import load_captioner

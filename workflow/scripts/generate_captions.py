@@ -1,4 +1,4 @@
-"""Let a captioner describe the images of an evaluation, all its corpora, or a shard of each."""
+"""Caption the images of an evaluation, of all its corpora, or a shard of each corpus."""
 
 from captionlab import paths
 from captionlab.captioners.store import load_captioner
@@ -22,7 +22,7 @@ def main(snakemake):
         ids = evaluated_images(images, corpus, split, described.get(corpus))
         ids = ids[shard_rows(shard, len(ids))]
         features = [path for path in snakemake.input.features if paths.owner_of(path) == corpus]
-        # Shards must not draw the same numbers.
+        # Shards must not draw the same random numbers.
         seed = params.seed + shard_number(shard)
         if ids:
             parts.append(caption_images(captioner, tokenizer, ids, features, decoding, corpus, seed))

@@ -1,4 +1,4 @@
-"""Take in captions that no captioner of this workflow makes: files of captions, or what people wrote."""
+"""Store captions that no captioner of this workflow makes: captions from files, or references by people."""
 
 from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
 from captionlab.schemas import GENERATED, IMAGES

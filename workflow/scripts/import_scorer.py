@@ -1,4 +1,4 @@
-"""Store a scorer that was published or made in another run, in the layout of the scorers trained here."""
+"""Store a scorer that was published or made in another run, in the layout of scorers trained here."""
 
 from captionlab.scorers.store import import_scorer
 from captionlab.scripting import folder_of, script

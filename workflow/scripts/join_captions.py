@@ -1,4 +1,7 @@
-"""Join the shards of a captioner's captions for an evaluation, in the order of one job: corpora, and images in them."""
+"""Join the shards of a captioner's captions for an evaluation, in the order of a single job.
+
+The order is by corpus, and by image within a corpus.
+"""
 
 import numpy as np
 

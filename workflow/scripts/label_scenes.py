@@ -1,4 +1,4 @@
-"""Say which scenes the images of a corpus depict: the nouns of their scene captions, or of their references."""
+"""Label images of a corpus with the scenes that they depict: the nouns of their scene captions or references."""
 
 from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS

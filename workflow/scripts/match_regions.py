@@ -1,4 +1,4 @@
-"""Find which regions of images show which of their tagged objects."""
+"""Match the regions of images with the tagged objects that they show."""
 
 import numpy as np
 

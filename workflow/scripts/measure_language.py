@@ -1,4 +1,4 @@
-"""Tag the captions of a captioner for an evaluation, and if asked for measure their fluency, words and patterns."""
+"""Tag the captions of a captioner for an evaluation and, if requested, measure their fluency, words and patterns."""
 
 from contextlib import ExitStack
 
@@ -17,7 +17,7 @@ from captionlab.texts.tagging import load_tagger, tag
 
 
 def measure(model, tokens, captions, published, output):
-    """Write the tables beside the tags; `tokens` and `captions`, which are tagged, are in one order."""
+    """Write the tables beside the tags. `tokens` and the tagged `captions` must be in the same order."""
     kinds = {"measures": MEASURES, "statistics": STATISTICS, "patterns": PATTERNS, "unigrams": NGRAMS}
     with ExitStack() as stack:
         writers = {name: stack.enter_context(TableWriter(output[name], kind)) for name, kind in kinds.items()}
@@ -35,7 +35,7 @@ def measure(model, tokens, captions, published, output):
 
 
 def trigrams(path):
-    """Read the language model; ArpaError for a model of another order."""
+    """Return the language model. Raises ArpaError if it is not a trigram model."""
     model = read_arpa(path)
     if model.order != 3:
         raise ArpaError(

@@ -1,4 +1,4 @@
-"""Measure the reward of greedy captions of training images, by a captioner that was trained by it and by its parent."""
+"""Measure the reward of greedy captions of training images, by a captioner trained with it and by its parent."""
 
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
@@ -20,7 +20,7 @@ def main(snakemake):
         features=inputs.features,
         device=device(),
         batch=params.batch,
-        seed=0,  # Nothing is drawn.
+        seed=0,  # no random numbers are used
         captions=next(iter(inputs.captions), ""),
         reward_models=params.reward_models,
         captioner=captioner[0],

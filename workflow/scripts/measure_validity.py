@@ -1,4 +1,4 @@
-"""Measure what must hold in a run for its experiments to mean something."""
+"""Measure the conditions that must hold in a run for its experiments to be meaningful."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,12 +24,15 @@ from captionlab.tables import read_table
 
 
 def by_owner(tables: list[str]) -> dict[str, str]:
-    """Tables by what they are about."""
+    """Return tables by the corpus, scorer or group of participants that they are about."""
     return {paths.owner_of(path): path for path in tables}
 
 
 def learned_findings(snakemake, notes: list[str]) -> Iterator[Finding]:
-    """Whether captioners name objects, and vary, on the corpus whose references they learned; adds to the notes."""
+    """Yield how often captioners name objects, and how varied they are, on the corpus that they learned from.
+
+    If the naming of objects cannot be measured for a captioner, a note is added to `notes`.
+    """
     inputs, params = snakemake.input, snakemake.params
     references, objects = by_owner(inputs.references), by_owner(inputs.objects)
     for path in inputs.captions:
@@ -58,17 +61,17 @@ def learned_findings(snakemake, notes: list[str]) -> Iterator[Finding]:
 
 
 def of_images(table: pa.Table, images: pa.ChunkedArray) -> pa.Table:
-    """The rows of these images."""
+    """Return the rows of a table that belong to these images."""
     return table.filter(pc.is_in(table["image_id"], pc.unique(images)))
 
 
 def pairs(captions: pa.Table) -> list[tuple[str, str]]:
-    """Image and text of each caption."""
+    """Return image and text of each caption."""
     return list(zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True))
 
 
 def word_findings(tables: list[str], references: list[str], seed: int) -> Iterator[Finding]:
-    """The captioner with most captions that have UNK, and the one with most that have a word of no corpus."""
+    """Yield the largest share, over captioners, of captions with UNK, and of captions with a word of no corpus."""
     texts = (read_table(path, CAPTIONS, ["caption"])["caption"].to_pylist() for path in references)
     known = known_words(chain.from_iterable(texts))
     captioners = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Find, for each training image of a corpus, the others that look most like it to an encoder."""
+"""Find, for each training image of a corpus, the other images that are most similar to it by an encoder."""
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns

@@ -2,9 +2,9 @@
 
 python workflow/scripts/pack_models.py runs/toy_models
 
-Each folder gets the files that an import reads, weights in half precision, and the card that the run wrote, with what
-is to be said of the copy. Of CLIP's table of words only the rows of tokens that the toy world says are kept. A model
-that was trained by changed files of a checkout is refused: nobody could train it again.
+Each folder gets the files that an import reads, weights in half precision, and the card that the run wrote, with a
+section on the copy. CLIP's token embeddings are reduced to the tokens of the toy world. A model that was trained by
+changed files of a checkout is refused, because nobody could train it again.
 """
 
 import argparse
@@ -31,18 +31,18 @@ from captionlab.texts.unknown import UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 RUN = "snakemake --cores 2 --configfile config/config.yaml config/toy_models.yaml --directory runs/toy_models"
-# CLIP's table of words.
+# CLIP's token embeddings.
 WORDS = "token_embedding.weight"
 PAD = 0
-# How good a scorer is, which is known only where it was trained.
+# Further files by section. The quality of a scorer can be measured only in the run that trained it.
 ALSO: Mapping[str, tuple[str, ...]] = {"encoders": (), "captioners": (), "scorers": ("matching.parquet",)}
-# What a copy says otherwise than the card in a run: its folders lie side by side, and it has a licence.
+# Changes to the card of the run: the folders of the copies lie side by side, and the copies have a licence.
 CHANGED = {
     r"\]\((?:\.\./)+(?:\w+/)?(?=toy-)": "](../",
     r"(?<=- Licence of the weights: ).*": "captionlab's; all that it learned from was made by captionlab",
     r"nobody has added to it": "only its last section was added later",
 }
-# Images of each domain whose captions are read.
+# How many images of each domain are rendered for their captions.
 IMAGES = 1000
 
 
@@ -54,7 +54,7 @@ def published() -> list[tuple[str, str]]:
 
 
 def toyworld_captions(run: Path) -> set[str]:
-    """Return captions of all corpora of a run and of each domain, and what metrics and captioners add to them."""
+    """Return the captions of all corpora of a run and of each domain, and the texts that metrics and captioners add."""
     corpora = (run / paths.RESULTS / "corpora").glob("*/captions.parquet")
     found = {text for path in corpora for text in read_table(path, CAPTIONS, ["caption"])["caption"].to_pylist()}
     for domain in DOMAINS:
@@ -63,7 +63,7 @@ def toyworld_captions(run: Path) -> set[str]:
 
 
 def pack(run: Path, section: str, name: str, tokens: set[int], folder: Path) -> None:
-    """Write the folder of a model, of whose table of words the rows of these tokens are kept."""
+    """Write the folder of a model; `tokens` are the rows of its token embeddings to keep."""
     source = run / paths.RESULTS / section / name
     folder.mkdir(parents=True, exist_ok=True)
     for file in (NAME, *BESIDE[section].values(), *ALSO[section]):
@@ -75,7 +75,7 @@ def pack(run: Path, section: str, name: str, tokens: set[int], folder: Path) -> 
 
 
 def card(run: Path, section: str, name: str, folder: Path) -> str:
-    """Return the card that the run wrote, its links for folders side by side, and a section on the copy."""
+    """Return the card that the run wrote, with links for folders side by side, and with a section on the copy."""
     text = (run / paths.model(paths.CARD, section, name)).read_text(encoding="utf-8")
     for pattern, replacement in CHANGED.items():
         text = re.sub(pattern, replacement, text)
@@ -97,13 +97,13 @@ def card(run: Path, section: str, name: str, folder: Path) -> str:
 
 
 def made(run: Path, path: str) -> dict[str, Any]:
-    """Return what the job that made a file of a run said of itself."""
+    """Return the provenance of the job that made a file of a run."""
     records = (json.loads(file.read_text(encoding="utf-8")) for file in (run / paths.PROVENANCE).rglob("*.json"))
     return next(record for record in records if path in record["outputs"])
 
 
 def check_commit(run: Path, section: str, name: str) -> None:
-    """Stop unless a model was trained by the files of a commit, which a reader of its card can get."""
+    """Exit unless a model was trained by the files of a commit, which a reader of its card can get."""
     weights = paths.model(WEIGHTS, section, name)
     commit = made(run, weights)["commit"]
     if not commit or commit.endswith("+"):

@@ -1,4 +1,4 @@
-"""Parse the references of a corpus for every SPICE that is computed with them; no text twice on this machine."""
+"""Parse the references of a corpus for SPICE. Each text is parsed only once on this machine."""
 
 import logging
 import tempfile
@@ -14,7 +14,7 @@ from captionlab.tables import TableError, read_table, write_table
 
 
 def earlier_parses(version):
-    """What earlier runs kept, by key; without what a disk damaged."""
+    """Return the parses that earlier runs kept, by key. Damaged files are left out and logged."""
     parses = {}
     for path in kept_parts(version):
         try:

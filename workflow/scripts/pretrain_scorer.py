@@ -1,4 +1,4 @@
-"""Train a scorer from scratch on images and captions of a corpus, then examine it on images that it has not seen."""
+"""Train a scorer from scratch on images and captions of a corpus, then evaluate it on images that it has not seen."""
 
 import torch
 
@@ -21,7 +21,7 @@ from captionlab.training.objectives.itm import MatchingBatches, MatchingObjectiv
 
 
 def pairs(snakemake, ids):
-    """The captions of these images, and where negatives among them come from."""
+    """Return the captions of images, and a source of negatives among these captions."""
     texts = references(snakemake.input.captions, ids)
     embeddings = load_embeddings(snakemake.input.neighbours, ids).values
     alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))

@@ -13,7 +13,7 @@ from captionlab.tables import read_table, write_table
 def main(snakemake):
     inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
     scenes = read_scenes(inputs.labels, inputs.chosen, config["min_captions"])
-    # All splits say which objects are frequent, or all but the one whose attention is read.
+    # The splits in which objects are counted: all, or all except the split whose attention is read.
     splits = sorted({*scenes.split.values()} - ({params.split} if config["frequent"] == "other-splits" else set()))
     if not splits:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Read a published corpus: its annotations and, where there are images, a check that each can be decoded."""
+"""Read a published corpus: its annotations and, if there are images, check that each can be decoded."""
 
 import logging
 from pathlib import Path

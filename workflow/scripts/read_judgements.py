@@ -1,4 +1,4 @@
-"""Read captions that people judged, and make the corpus that they are scored on."""
+"""Read captions that people judged, and make the corpus against which they are scored."""
 
 import logging
 from pathlib import Path

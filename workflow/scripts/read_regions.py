@@ -1,4 +1,4 @@
-"""Read the regions of the images of a corpus from files in a published format."""
+"""Read the regions of a corpus's images from files in a published format."""
 
 from captionlab.regions.readers import read_regions
 from captionlab.regions.tables import write_regions

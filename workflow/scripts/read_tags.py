@@ -1,4 +1,4 @@
-"""Collect the tags of the images of a corpus: annotated objects, labels of regions, or a detector's file."""
+"""Collect the tags of a corpus's images: annotated objects, labels of regions, or the output file of a detector."""
 
 from itertools import chain
 

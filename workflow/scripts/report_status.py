@@ -1,8 +1,8 @@
-"""What of a run is made, what would run and why, and how long it took last time.
+"""Report which files of a run are made, which jobs would run and why, and how long they took last time.
 
 ./lab status --configfile config/mine.yaml --directory runs/mine
 
-Every argument goes to Snakemake, as for the run itself. Nothing runs, and a run that is under way is not disturbed.
+Every argument goes to Snakemake, as for the run itself. Nothing is run, and a run in progress is not disturbed.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Fetch what the config names and is not there."""
+"""Fetch files that the config names and that do not exist."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What of a config is missing below its `data`, with sizes and licences, and how it is fetched; by hand, before a run.
+"""List the files of a config that are missing below its `data`, with sizes and licences, and fetch them if confirmed.
 
 ./lab data config/paper.yaml config/paper_variants.yaml --data /where/data/is --yes
 """
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def agreed() -> bool:
-    """Whether a person at a terminal says yes."""
+    """Return whether a user at a terminal agrees."""
     return sys.stdin.isatty() and input("Fetch them, and agree to their licences? [y/N] ").strip().lower() in (
         "y",
         "yes",

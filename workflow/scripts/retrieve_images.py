@@ -1,7 +1,7 @@
-"""Rank the image of each caption of a captioner among others, by every retriever of an evaluation.
+"""Rank the image of each caption of a captioner among candidates, by every retriever of an evaluation.
 
-Candidates are as the config says and, besides, the whole split. A corpus of look-alike sets has the images of the set
-in place of the former.
+Images are ranked twice: among the candidates that the config names, and among the whole split. In a corpus with
+look-alike sets, the images of the set replace the candidates of the config.
 """
 
 from collections import defaultdict
@@ -24,7 +24,11 @@ from captionlab.tables import TableWriter, read_table
 def search(
     clip, captions: list[dict[str, Any]], sets: dict[str, str | None], features: list[str], corpus: str, params
 ) -> Iterator[dict[str, Any]]:
-    """Columns of the RETRIEVAL table but the retriever, for each set of candidates; rows of GENERATED in."""
+    """Yield columns of the RETRIEVAL table, without the retriever, for each set of candidates.
+
+    `captions` are rows of GENERATED; `sets` has the look-alike set, or None, of each image of the split. Raises
+    ValueError if a caption's image is not in the split.
+    """
     ids, of_images = list(sets), list(sets.values())
     row_of = {image: row for row, image in enumerate(ids)}
     names = [caption["image_id"] for caption in captions]
@@ -53,7 +57,7 @@ def search(
 @script
 def main(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    # The look-alike set of each image of a corpus's split, in the order of the annotation file.
+    # The look-alike set of each image of the evaluated split, in the order of the annotation file.
     sets = {}
     for corpus, path, split in zip(params.corpora, inputs.images, params.splits, strict=True):
         rows = read_table(path, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position").to_pylist()

@@ -16,11 +16,11 @@ from captionlab.tables import read_table, write_table
 
 
 def first_captions(path: str, corpus: str) -> dict[str, str]:
-    """The first caption of each image of a corpus that is not empty."""
+    """Return the first non-empty caption of each image of a corpus. Raises StudyError if the corpus has no captions."""
     rows = [row for row in read_table(path, GENERATED).to_pylist() if row["corpus"] == corpus]
     if not rows:
         raise stimuli.StudyError(f"{path} has no captions of {corpus!r}; name an evaluation of it in study.evaluation")
-    # The first of an image comes last, and stays.
+    # The first caption of an image comes last, so the dict keeps it.
     rows.sort(key=lambda row: row["caption_index"], reverse=True)
     return {row["image_id"]: row["caption"] for row in rows if row["caption"].strip()}
 

@@ -1,4 +1,4 @@
-"""Score the captions of a captioner for an evaluation by a command of others, which is given them all at once."""
+"""Score the captions of a captioner for an evaluation by an external command, which gets all captions at once."""
 
 import os
 import shlex

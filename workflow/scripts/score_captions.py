@@ -1,4 +1,4 @@
-"""Score the captions of a captioner for an evaluation by a metric whose module is all that there is of it."""
+"""Score the captions of a captioner for an evaluation by a metric that has no rule of its own."""
 
 from importlib import import_module
 

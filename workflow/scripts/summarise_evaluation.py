@@ -1,4 +1,4 @@
-"""Values of every metric of every evaluation; differences from parents and from the end of the finetuning."""
+"""Compute every metric of every evaluation, and differences from parents and from the end of the finetuning."""
 
 from importlib import import_module
 
@@ -22,12 +22,12 @@ def main(snakemake):
             for captioner, evaluation in scored_in(path):
                 context = params.evaluations[evaluation]
                 made = captions[captioner, evaluation]
-                # Captions of files and people are evaluated beside others, and the decoding of these made none of them.
+                # Captions from files and people are evaluated beside generated captions, but no decoding made them.
                 decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
                 job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
                 results += table.results(job, path, params.seed)
     every = [path for files in scores.values() for path in files]
-    # What the tables of scores say of how they were made, for the footers.
+    # Metadata of the tables of scores, for the footers.
     notes = device_note([*snakemake.input.captions, *every])
     if reasons := {read_metadata(path).get("unavailable") for path in every} - {None}:
         notes["without SPICE:"] = "; ".join(sorted(reasons))

@@ -1,4 +1,4 @@
-"""Measure what a paper compares: its values and differences, with intervals."""
+"""Compute the values and differences that a paper reports, with intervals."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Put this run's numbers and examples into the tables of a paper, the published ones beside them."""
+"""Put this run's numbers and examples into the tables of a paper, beside the published numbers."""
 
 from importlib import import_module
 from pathlib import Path

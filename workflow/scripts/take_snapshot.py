@@ -1,4 +1,4 @@
-"""Make a snapshot of a training a captioner of its own, without a second copy of its files where the disk can."""
+"""Turn a snapshot of a training into a captioner of its own. Files are hard links if the disk supports them."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ def main(snakemake):
     position = {row["image_id"]: row["position"] for row in images if row["split"] == split}
     every = read_table(snakemake.input.captions, CAPTIONS).to_pylist()
     captions = [row for row in every if row["image_id"] in position]
-    if every and not captions:  # a corpus that nobody described has none at all
+    if every and not captions:  # a corpus without references has no captions at all
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the split {split!r}")
     captions.sort(key=lambda row: (position[row["image_id"]], row["caption_index"]))
     keys = {name: [row[name] for row in captions] for name in ("image_id", "caption_index")}

@@ -14,8 +14,8 @@ from captionlab.training.objectives.contrastive import train_clip
 
 @script
 def main(snakemake):
-    # The rule's threads decode images. With them torch would sum in another order, and a profile that gives more
-    # would change the weights.
+    # The rule's threads decode images only. In torch, another number of threads would sum in another order, so the
+    # weights would depend on the profile.
     torch.set_num_threads(1)
     splits = read_table(snakemake.input.images, IMAGES, columns=["image_id", "split"])
     ids = splits.filter(pc.equal(splits["split"], "train"))["image_id"].to_pylist()
@@ -23,7 +23,7 @@ def main(snakemake):
         raise ValueError(
             f"{snakemake.input.images}: an encoder is trained on the split 'train', and this corpus has none"
         )
-    # The bytes of images may be in the table: those of other splits are never in memory together.
+    # The table may hold the bytes of images, so images of other splits are not read.
     images = read_chosen(snakemake.input.images, IMAGES, ["image_id", "split", *PLACE], ids)
     captions, options = read_table(snakemake.input.captions, CAPTIONS), job_arguments(snakemake)
     clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **options)

@@ -1,4 +1,4 @@
-"""Train a trigram language model on the captions of some splits of a corpus, as SRILM does by default."""
+"""Train a trigram language model on the captions of some splits of a corpus, with the defaults of SRILM."""
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.schemas import CAPTIONS, IMAGES

@@ -1,4 +1,4 @@
-"""Train probes on the states of a captioner to tell scenes and objects, and score them."""
+"""Train probes that predict scenes and objects from the states of a captioner, and score the probes."""
 
 from captionlab.probes.probe import run_object_probes, run_probes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH, read_encodings
@@ -15,7 +15,7 @@ def main(snakemake):
     rows, tried = run_probes(encodings, [*scenes.values()], config["test_shares"], seeds, config["search"])
     write_table(snakemake.output.scores, SCORES, [{"captioner": name, **row} for row in rows])
     objects = objects_of(read_tags(snakemake.input.tags))
-    # The hardest split is what the table of objects shows.
+    # The table of objects shows the hardest split, which has the largest test share.
     rows = run_object_probes(encodings[min(encodings)], scenes, objects, max(config["test_shares"]), seeds)
     write_table(snakemake.output.objects, OBJECT_SCORES, [{"captioner": name, **row} for row in rows])
     rows = [

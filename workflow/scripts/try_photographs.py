@@ -1,10 +1,10 @@
-"""From a folder of photographs to tables, without writing a config: it is written, and then run.
+"""Turn a folder of photographs into tables without writing a config: the config is generated, then run.
 
 python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
 
-CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config goes to runs/<name of the folder>/, to
-go on from, and the run beside it. Models are the published ones below data/ where they are there, and else those of the
-toy world that come with captionlab.
+CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config, a starting point for further work, and
+the run are in runs/<name of the folder>/. Models are the published models below data/ if they exist, else the models of
+the toy world that come with captionlab.
 """
 
 import argparse
@@ -24,20 +24,23 @@ from captionlab.files import replacing
 
 ROOT = Path(__file__).parents[2]
 Block = dict[str, Any]
-# Captioners, and encoders that they read and that search, by their names in config/paper.yaml.
+# Captioners, and the encoders that they read and that search images, by their names in config/paper.yaml.
 PUBLISHED = {"captioners": ("clipcap-coco", "clipcap-concap"), "encoders": ("clip-b32",)}
-# Those of the toy world; captioners read the first encoder.
+# Captioners and encoders of the toy world; the captioners read the first encoder.
 TOY = {"captioners": ("toy-clipcap-coco", "toy-clipcap-concap"), "encoders": ("toy-clip-a", "toy-clip-b")}
-# As `beam5` of config/config.yaml; docs/fidelity.md has the source of 30 new tokens.
+# Equal to `beam5` in config/config.yaml; docs/fidelity.md has the source of 30 new tokens.
 BEAM = {"kind": "beam", "beams": 5, "max_tokens": 30, "stop": "."}
 
 
 class TryError(ValueError):
-    """These photographs cannot be tried; the message says why, and what to do."""
+    """The photographs cannot be tried. The message says why, and what to do."""
 
 
 def published(data: Path) -> Block | None:
-    """Return blocks of captioners and encoders whose published weights are below the folder of data; None without."""
+    """Return blocks of captioners and encoders with published weights below the folder of data, or None.
+
+    The result is None if no captioner, or not every encoder, has its weights there.
+    """
     given = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
     found = {
         section: {name: _without(given[section][name], "corpus") for name in names}
@@ -56,9 +59,9 @@ def of_the_toy_world() -> Block:
 
 
 def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str, str]:
-    """Return the text of a config for these photographs, and a sentence on the models in it.
+    """Return the text of a config for these photographs, and a sentence on its models.
 
-    TryError where there are too few photographs.
+    Raises TryError if there are too few photographs, or too few in the split test.
     """
     corpus: Block = {"reader": "folder", "images": str(folder.absolute()), "max_rejected": 0.1}
     if captions:
@@ -86,7 +89,7 @@ def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str
 
 
 def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) -> Block:
-    """Return the whole config, which evaluates on so many images and reads published weights below `data`."""
+    """Return the whole config, which evaluates on `images` images and reads published weights below `data`."""
     people = {"human": {"family": "human"}} if "captions" in corpus else {}
     retrievers = [*models["encoders"]]
     evaluation = {
@@ -113,7 +116,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the config and run it; the exit code of Snakemake."""
+    """Write the config and run it; return the exit code of Snakemake, or 1 if the photographs cannot be tried."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of photographs")
     parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
@@ -135,7 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{config} is there and says something else; go on with it by the command below, or delete it\n"
                 f"  {shlex.join(_command(config, place, others)[2:])}"
             )
-    except ValueError as error:  # what is wrong with photographs or captions, as their reader says it
+    except ValueError as error:  # also raised by the reader of photographs and captions
         print(error, file=sys.stderr)
         return 1
     with replacing(config) as partial:
@@ -154,13 +157,13 @@ def _command(config: Path, place: Path, others: list[str]) -> list[str]:
 
 
 def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Arguments of this script and, after --, of Snakemake."""
+    """Return the arguments of this script and, after --, the arguments of Snakemake."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:at], arguments[at + 1 :]
 
 
 def _name(folder: Path) -> str:
-    """A name for a config that is like that of a folder."""
+    """Return a name for a config, from the name of a folder."""
     return re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-") or "photographs"
 
 
@@ -169,7 +172,7 @@ def _without(block: Mapping[str, Any], key: str) -> Block:
 
 
 def _there(block: Mapping[str, Any], data: Path) -> bool:
-    """Whether the files that the block of a model names are below the folder of data."""
+    """Return whether the files that the block of a model names exist below the folder of data."""
     return all((data / block[key]).is_file() for key in ("weights", "tokenizer") if key in block)
 
 

@@ -18,7 +18,7 @@ from captionlab.tables import read_table
 
 
 def trained_models(snakemake, results: Path) -> list[Trained]:
-    """The models in the order of the parameter, which is that of the files."""
+    """Return the trained models, in the order of the parameter `models`, which is the order of the files."""
     inputs = snakemake.input
     matching = {paths.owner_of(path): read_table(path, MATCHING).to_pylist() for path in inputs.matching}
     return [

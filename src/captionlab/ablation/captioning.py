@@ -17,7 +17,10 @@ BATCH = 64
 def caption_samples(
     captioner: Vinvl, tokenizer: Tokenizer, removal: Removal, samples: Sequence[Sample], decoding: Decoding
 ) -> list[dict[str, Any]]:
-    """Rows of ABLATED, but for their split; a sample without labels is the whole image."""
+    """Return the rows of ABLATED, except the column split, for captions of samples.
+
+    A sample without labels is the whole image.
+    """
     device = next(captioner.parameters()).device
     captioner.eval()
     rows = []

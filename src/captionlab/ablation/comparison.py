@@ -1,4 +1,4 @@
-"""Captions with and without diagnostic objects (Cafagna et al. 2022, §6.2, Figures 6, 7 and 12)."""
+"""Comparison of captions with and without diagnostic objects (Cafagna et al. 2022, §6.2, Figures 6, 7 and 12)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from captionlab.intervals import Ends, bootstrap_interval, resampled_sums, share
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a number over samples, with its 95 % interval and the standard deviation of the samples."""
+    """Mean over samples, with its 95 % interval and the standard deviation of the samples."""
 
     value: float
     ci_low: float
@@ -23,7 +23,10 @@ class Mean:
 
 
 def mean_over_images(values: Sequence[float], images: Sequence[str], seed: int, bounds: Ends | None = None) -> Mean:
-    """The mean of a value per sample, a share without `bounds`, with its interval over images; ValueError for none."""
+    """Return the mean of a value per sample, with its 95 % interval over images.
+
+    If `bounds` is None, the mean is treated as a share, 0 to 1. Raises ValueError if there are no values.
+    """
     if not values:
         raise ValueError("there is no sample to average over")
     rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
@@ -39,12 +42,15 @@ def mean_over_images(values: Sequence[float], images: Sequence[str], seed: int, 
 
 
 def changed(before: str, after: str) -> bool:
-    """Whether a caption is another one: white space and case do not count."""
+    """Return whether two captions differ, white space and case aside."""
     return before.casefold().split() != after.casefold().split()
 
 
 def z_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """z, the difference of two means in standard errors, and its two-sided p-value; ValueError if there is none."""
+    """Return z, the difference of two means in standard errors, and its two-sided p-value.
+
+    Raises ValueError for samples of less than 2 values, or of values that do not differ.
+    """
     if min(len(first), len(second)) < 2:
         raise ValueError(f"a z-test needs at least 2 values in each sample, there are {len(first)} and {len(second)}")
     error = math.sqrt(sum(float(np.var(values, ddof=1)) / len(values) for values in (first, second)))
@@ -56,18 +62,21 @@ def z_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, floa
 
 @dataclass(frozen=True)
 class Pair:
-    """A caption before and after objects were removed from its image."""
+    """Caption of an image before and after objects were removed from the image."""
 
     image: str
     split: str
     objects: int
     changed: bool
-    before: float  # confidence of the caption of the whole image
-    after: float  # confidence of the caption of the other
+    before: float  # confidence of the whole image's caption
+    after: float  # confidence of the ablated image's caption
 
 
 def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:
-    """Each sample of a table of captions of ablated images with the whole image; ValueError where that is missing."""
+    """Pair each ablated sample of a table ABLATED with its whole image.
+
+    Raises ValueError if the caption of a whole image is missing.
+    """
     whole = {row["image_id"]: row for row in rows if not row["objects"]}
     found = []
     for row in (row for row in rows if row["objects"]):
@@ -79,10 +88,11 @@ def pairs(rows: Sequence[Mapping[str, Any]]) -> list[Pair]:
 
 
 def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
-    """The share of captions that change, and confidence and shift of those that do not.
+    """Return the share of captions that change, and the mean confidence and shift of unchanged captions.
 
-    For each split and number of removed objects, and with the number 0 for all numbers together. The shift is the
-    confidence before minus the one after: it is negative where the captioner is surer of what it sees less of.
+    There is a row for each split, number of removed objects and statistic. The number 0 stands for all numbers
+    together. The shift is the confidence before minus the confidence after the removal. It is negative if the captioner
+    is more confident when it sees less. `value` is None if there are no samples.
     """
     rows = []
     for split in sorted({pair.split for pair in found}):
@@ -103,8 +113,11 @@ def effects(found: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
 
 
 def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
-    """The z-test of the confidence shifts of unchanged captions, for each two splits; None where it cannot be made."""
-    # An image counts once, with its mean shift: its captions with one, two and three objects less are no three samples.
+    """Return the z-test of the confidence shifts of unchanged captions for each two splits.
+
+    z and p-value are None if there are too few such captions.
+    """
+    # An image counts once, with its mean shift, because its captions without 1, 2 and 3 objects are not independent.
     by_image: dict[str, dict[str, list[float]]] = {}
     for pair in found:
         of_split = by_image.setdefault(pair.split, {})
@@ -116,6 +129,6 @@ def compare_splits(found: Sequence[Pair]) -> list[dict[str, Any]]:
         try:
             z, p_value = z_test(shifts[split], shifts[against])
         except ValueError:
-            z, p_value = None, None  # too few captions that did not change
+            z, p_value = None, None  # too few unchanged captions, or no variance
         rows.append({"split": split, "against": against, "z": z, "p_value": p_value})
     return rows

@@ -1,4 +1,4 @@
-"""Which regions show which tagged objects: two detectors' boxes, matched (Cafagna et al. 2022, §6.1)."""
+"""Match regions with tagged objects by the boxes of two detectors (Cafagna et al. 2022, §6.1)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ OVERLAP, INSIDE = 0.6, 0.8
 
 @dataclass(frozen=True)
 class Match:
-    """How the R regions and T tags of an image go together: arrays of shape (R, T)."""
+    """Match of the R regions and T tags of an image: arrays of shape (R, T)."""
 
     overlap: np.ndarray  # intersection over union
     inside: np.ndarray  # share of the region's area inside the box of the tag
@@ -18,7 +18,11 @@ class Match:
 
 
 def match_regions(regions: np.ndarray, tags: np.ndarray, overlap: float = OVERLAP, inside: float = INSIDE) -> Match:
-    """Give tags with boxes (T, 4) to regions (R, 4), corners in pixels: those that overlap enough, or enough inside."""
+    """Assign tags with boxes (T, 4) to regions with boxes (R, 4), corners in pixels.
+
+    A region gets a tag if their intersection over union is at least `overlap`, or if at least the share `inside` of the
+    region's area is inside the tag's box.
+    """
     corners = np.maximum(regions[:, None, :2], tags[None, :, :2]), np.minimum(regions[:, None, 2:], tags[None, :, 2:])
     shared = np.clip(corners[1] - corners[0], 0, None).prod(2)
     of_regions, of_tags = (np.clip(boxes[:, 2:] - boxes[:, :2], 0, None).prod(1) for boxes in (regions, tags))

@@ -1,4 +1,4 @@
-"""Removing objects from images by the regions that were found to show them."""
+"""Removal of objects from images by the regions that were matched with them."""
 
 import os
 
@@ -11,7 +11,7 @@ from captionlab.tables import read_table
 
 
 def read_removal(matches: str | os.PathLike[str], images: TaggedImages, tokenizer: Tokenizer, closed: bool) -> Removal:
-    """What removes objects from images, by a table of the regions that show them."""
+    """Return the removal of objects from images, by a MATCHES table of the regions that show them."""
     columns = ["image_id", "region_index", "tag_index"]
     rows = read_table(matches, MATCHES, columns).to_pydict()
     pairs = zip(*(rows[name] for name in columns), strict=True)

@@ -1,4 +1,7 @@
-"""Diagnostic objects of scenes: pointwise mutual information (Church and Hanks 1990), as in Cafagna et al. 2022, §6."""
+"""Diagnostic objects of scenes, by pointwise mutual information.
+
+Church and Hanks 1990, as in Cafagna et al. 2022, §6.
+"""
 
 import math
 from collections import Counter
@@ -10,7 +13,7 @@ SMOOTHINGS = ("none", "laplace", "discount")
 
 @dataclass(frozen=True)
 class Pmi:
-    """An object in the images of a scene; the table PMI explains the fields."""
+    """Information of an object about a scene. The table PMI explains the fields."""
 
     scene: str
     label: str
@@ -26,13 +29,17 @@ def pointwise_mutual_information(
     min_count: int = 1,
     smoothing: str = "none",
 ) -> list[Pmi]:
-    """The information about each scene of the objects in its images, the largest first; equal ones by count and name.
+    """Return the pointwise mutual information (PMI) of each scene and each object in its images.
 
-    `objects` has the labels of the tags of each image, of which each counts once, and `scenes` the images that depict
-    each scene. Probabilities are shares of the images of `objects`. Objects in fewer than `min_count` images of a scene
-    are left out: rare ones have the largest PMI by chance. `smoothing`: none; laplace adds 1 to each of the four
-    cells of scene and object; discount multiplies by n / (n + 1) * m / (m + 1), n the images with both and m the fewer
-    of those with one (Pantel and Ravichandran 2004). ValueError for another one. PMI is that of Church and Hanks 1990.
+    The rows of a scene are sorted by falling PMI, then by falling count, then by name. `objects` has the labels of the
+    tags of each image; each label counts once per image. `scenes` has the images that depict each scene. Probabilities
+    are shares of the images of `objects`. Objects in fewer than `min_count` images of a scene are left out, because
+    rare objects have the largest PMI by chance. PMI is defined as in Church and Hanks 1990, in nats.
+
+    `smoothing` is none, laplace or discount. laplace adds 1 to each of the four cells of scene and object. discount
+    multiplies the PMI by n / (n + 1) * m / (m + 1), where n is the number of images with both, and m is the smaller of
+    the numbers of images with the object and with the scene (Pantel and Ravichandran 2004). Raises ValueError for
+    another smoothing.
     """
     if smoothing not in SMOOTHINGS:
         raise ValueError(f"smoothing is {smoothing!r}; it must be {', '.join(SMOOTHINGS)}")

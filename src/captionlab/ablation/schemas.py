@@ -1,4 +1,4 @@
-"""The tables of the ablation stage."""
+"""Schemas of the tables of the ablation stage."""
 
 import pyarrow as pa
 

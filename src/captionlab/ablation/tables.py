@@ -1,4 +1,4 @@
-"""What later stages read of the tables of scenes."""
+"""Readers of the scene tables for later stages."""
 
 import os
 from collections.abc import Collection
@@ -11,7 +11,10 @@ from captionlab.tables import read_table
 
 @dataclass(frozen=True)
 class Scenes:
-    """The scenes that are studied; labels and split of all images; captions that must name a scene for it to count."""
+    """The studied scenes, with the scene labels and the split of all images.
+
+    An image depicts a scene if at least `min_count` of its captions name the scene.
+    """
 
     chosen: list[str]
     labels: dict[str, dict[str, int]]
@@ -19,7 +22,10 @@ class Scenes:
     min_count: int
 
     def depicting(self, splits: Collection[str] | None = None) -> dict[str, list[str]]:
-        """The images of each scene, of all splits or of some, perhaps none; ValueError for a split without images."""
+        """Return the images of each scene, of all splits or of some, possibly none.
+
+        Raises ValueError for a split in which no image has a scene label, and for a scene without images.
+        """
         self._check(splits or ())
         found = images_of_scenes(self.labels, self.chosen, self.min_count)
         return {
@@ -28,7 +34,11 @@ class Scenes:
         }
 
     def classes(self, number: int, splits: Collection[str]) -> dict[str, str]:
-        """The one of the first `number` scenes that each image of some splits depicts most; errors as `depicting`."""
+        """Return for each image of some splits the scene, among the first `number`, that most of its captions name.
+
+        Images without such a scene, or with two scenes named equally often, are left out. Raises ValueError for a split
+        in which no image has a scene label.
+        """
         self._check(splits)
         found = one_scene(self.labels, self.chosen[:number], self.min_count)
         return {image: scene for image, scene in found.items() if self.split[image] in splits}
@@ -44,7 +54,7 @@ class Scenes:
 
 
 def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], min_count: int) -> Scenes:
-    """Read the two tables that label_scenes makes."""
+    """Read the two tables that the rule label_scenes makes."""
     rows = read_table(labels, LABELS).to_pydict()
     found: dict[str, dict[str, int]] = {}
     for image, scene, captions in zip(rows["image_id"], rows["scene"], rows["captions"], strict=True):
@@ -54,7 +64,7 @@ def read_scenes(labels: str | os.PathLike[str], chosen: str | os.PathLike[str], 
 
 
 def read_diagnostic(pmi: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The objects of each scene, the most diagnostic first."""
+    """Return the objects of each scene, the most diagnostic object first."""
     rows = read_table(pmi, PMI).sort_by("rank").to_pydict()
     found: dict[str, list[str]] = {}
     for scene, label in zip(rows["scene"], rows["label"], strict=True):

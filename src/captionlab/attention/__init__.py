@@ -1,1 +1,1 @@
-"""Attention: what tags and regions attend to in VinVL, before and after finetuning (Cafagna et al. 2022, §5)."""
+"""Attention of tags and regions in VinVL, before and after finetuning (Cafagna et al. 2022, §5)."""

@@ -1,4 +1,4 @@
-"""How attention is spread: densities, as in Figure 4 (Gaussian kernels, Scott 1992), and a test of differences."""
+"""Distribution of attention: densities as in Figure 4 (Gaussian kernels, Scott 1992), and tests of differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ REACH = 3.0  # a grid reaches this many bandwidths beyond the points
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean of a statistic over images by two captioners, second minus first, with its 95 % interval."""
+    """Difference between two captioners in a mean over images, second minus first, with its 95 % interval."""
 
     first: float
     second: float
@@ -25,13 +25,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Density:
-    """A density at each place of a grid of two dimensions, and the places along each of them."""
+    """Density on a two-dimensional grid, with the coordinates along each axis."""
 
     axes: list[np.ndarray]
     values: np.ndarray
 
     def enclosed(self) -> np.ndarray:
-        """At each place of the grid, the share of the whole that is where the density is at least as high as there."""
+        """Return for each grid point the share of the total density at points that are at least as dense."""
         falling = np.argsort(-self.values, axis=None, kind="stable")
         shares = np.empty(self.values.size)
         shares[falling] = np.cumsum(self.values.ravel()[falling]) / self.values.sum()
@@ -39,7 +39,11 @@ class Density:
 
 
 def estimate_density(points: np.ndarray, steps: int, around: np.ndarray) -> Density:
-    """The density of points (n, 2) on a grid of `steps` x `steps` around others (m, 2); ValueError for too few."""
+    """Return the density of points (n, 2) on a grid of `steps` x `steps` that covers the points `around` (m, 2).
+
+    The grid extends REACH bandwidths beyond `around`. Raises ValueError for less than 3 points, and for points that are
+    equal or on one line.
+    """
     from scipy.stats import gaussian_kde
 
     points = np.asarray(points, np.float64)
@@ -55,7 +59,10 @@ def estimate_density(points: np.ndarray, steps: int, around: np.ndarray) -> Dens
 
 
 def paired_difference(first: Mapping[str, float], second: Mapping[str, float], seed: int) -> Difference:
-    """Compare values of the same images; ValueError when they are not of the same images, or there are none."""
+    """Return the difference between two captioners in a value per image.
+
+    Raises ValueError if the values are not of the same images, or if there are none.
+    """
     if first.keys() != second.keys() or not first:
         raise ValueError(f"the two captioners were not measured on the same images ({len(first)} and {len(second)})")
     values = np.array([[first[image], second[image]] for image in sorted(first)])

@@ -1,4 +1,4 @@
-"""What a captioner attends to in images, as rows of tables; tags and regions do not attend to captions."""
+"""Extract the attention of a captioner to images, as rows of tables; tags and regions do not attend to captions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,11 +30,12 @@ def extract_attention(
     layer: int,
     decoding: Decoding,
 ) -> dict[str, Rows]:
-    """Return rows of tables about what a captioner attends to.
+    """Return rows of tables about the attention of a captioner to images.
 
-    `received` has the attention to the tags of all images; `blocks` the blocks of a `sample` of them, and `shares` what
-    special tokens draw there, which needs a caption, the captioner's own. `matrices` has a few `examples` of these with
-    their captions, also of a layer halfway up and of the last one.
+    `received` has the attention to the tags of all images `ids` in `layer`. `blocks` has the relations between tags and
+    regions in the images of `sample`, in `layer`. `shares` has the attention to special tokens in the images of
+    `sample`, in all layers, with the captioner's own captions. `matrices` has the captions and the attention of the
+    images of `examples`, in `layer`, a layer halfway up, and the last layer.
     """
     device = next(captioner.parameters()).device
     captioner.eval()
@@ -44,7 +45,7 @@ def extract_attention(
     for part in progress(parts, what="batches", total=len(parts)):
         visual = images.rows(part).to(device)
         attention = image_attention(captioner, visual, layer).cpu().numpy()
-        # Of the positions (B, S): the tag whose word piece one holds, and whether it holds a region.
+        # For each position (B, S): the tag whose word piece it holds, or -1, and whether it holds a region.
         owners = np.pad(images.owners(part).numpy(), ((0, 0), (0, visual.regions.shape[1])), constant_values=-1)
         regions = np.pad(visual.region_mask.cpu().numpy(), ((0, 0), (visual.tags.shape[1], 0)))
         tags = owners >= 0
@@ -75,9 +76,9 @@ def _matrices(
     layer: int,
     decoding: Decoding,
 ) -> Rows:
-    """Return the captions of images, and their attention, without padding, in three layers.
+    """Return the captions of images, and their attention without padding in three layers.
 
-    The layers are this one, the one halfway up and the last: 1, 6 and 12 in Figure 11.
+    The layers are `layer`, the layer halfway up and the last layer: 1, 6 and 12 in Figure 11.
     """
     depth, rows = captioner.architecture["layers"], []
     captions = tokenizer.decode(decode(captioner, visual, decoding, tokenizer).tokens.tolist())
@@ -98,7 +99,7 @@ def _shares(
 ) -> Rows:
     tokens = decode(captioner, visual, decoding, tokenizer).tokens
     starts, ends = (torch.full_like(tokens[:, :1], token) for token in (captioner.start_id, tokenizer.end))
-    ids = torch.cat([starts, tokens, ends], dim=1)  # a caption of greatest length may have no end of its own
+    ids = torch.cat([starts, tokens, ends], dim=1)  # a caption of maximal length may have no end token
     rows = []
     for layer, kind, target, shares in special_shares(captioner, visual, ids, tokenizer.end):
         place = {"layer": layer, "attending": kind, "target": target}
@@ -109,17 +110,20 @@ def _shares(
 
 @torch.no_grad()
 def image_attention(captioner: Vinvl, visual: TaggedRegions, layer: int) -> Tensor:
-    """Attention (B, S, S) among tags and regions in a layer, from 1, the maximum over heads; padding means nothing."""
+    """Return the attention (B, S, S), query by key, among tags and regions in a layer, from 1.
+
+    It is the maximum over heads. Rows of padding are undefined. Raises ValueError for a layer that does not exist.
+    """
     ids = visual.tags.new_full((len(visual), 1), captioner.start_id)
     return captioner.attention(visual, ids, layer)[:, :, 1:, 1:].amax(1)
 
 
 def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> Rows:
-    """The three relations of an image and all of them together, as rows of BLOCKS.
+    """Return the three relations of an image and all relations together, as rows of BLOCKS.
 
-    `attention` is (S, S), query by key; `tags` and `regions` (S,) say which positions hold a word piece of a tag, and
-    which a region: padding and the end token are neither. An image without tags has no values in two of them, and a
-    relation without values is left out.
+    `attention` is (S, S), query by key. `tags` and `regions` (S,) say which positions hold a word piece of a tag and
+    which hold a region; padding and the end token are neither. A relation without values, as in an image without tags,
+    is left out.
     """
     places = {"tags": tags, "regions": regions}
     found = {name: attention[np.ix_(places[query], places[key])].ravel() for name, (query, key) in RELATIONS.items()}
@@ -132,10 +136,11 @@ def blocks(attention: np.ndarray, tags: np.ndarray, regions: np.ndarray) -> Rows
 
 
 def received(attention: np.ndarray, owners: np.ndarray, queries: np.ndarray, tags: int) -> np.ndarray:
-    """How much attention each of the `tags` of an image receives, (tags,).
+    """Return the attention that each of the `tags` of an image receives, (tags,).
 
-    `attention` is (S, S), query by key; `owners` (S,) has the number of the tag whose word piece a position holds, or
-    -1; `queries` (S,) says which positions count as queries. The pieces of a tag add up, the queries are averaged.
+    `attention` is (S, S), query by key. `owners` (S,) has the number of the tag whose word piece is at a position, or
+    -1. `queries` (S,) says which positions count as queries. Attention is averaged over queries and summed over the
+    word pieces of a tag.
     """
     inbound = attention[queries].mean(0)
     pieces = owners >= 0
@@ -146,11 +151,11 @@ def received(attention: np.ndarray, owners: np.ndarray, queries: np.ndarray, tag
 def special_shares(
     captioner: Vinvl, visual: TaggedRegions, ids: Tensor, end: int
 ) -> Iterator[tuple[int, str, str, np.ndarray]]:
-    """How much of their attention the positions of each kind give to special tokens (Figure 10).
+    """Yield the share of attention that each kind of positions gives to each special token (Figure 10).
 
-    `ids` (B, T) are captions from [CLS] to [SEP], the id `end`, padded with 0. For each layer, from 1, each kind of
-    positions that attend (caption, tags, regions, special) and each special token: shares (B,), means over positions
-    and heads; NaN where an image has no such position.
+    `ids` (B, T) are captions from [CLS] to [SEP], whose id is `end`, padded with 0. Each item is the layer, from 1, the
+    kind of attending positions (caption, tags, regions, special), the special token, and shares (B,), means over
+    positions and heads. A share is NaN if the image has no such position.
     """
     length = ids.shape[1]
     text = torch.arange(length, device=ids.device) <= (ids == end).int().argmax(1, keepdim=True)

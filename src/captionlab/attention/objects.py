@@ -1,4 +1,4 @@
-"""Objects of a scene, ranked by the attention they receive and by how often they occur (Cafagna et al. 2022, §5)."""
+"""Objects of a scene, ranked by received attention and by frequency (Cafagna et al. 2022, §5)."""
 
 import math
 from collections import Counter, defaultdict
@@ -10,13 +10,13 @@ import numpy as np
 
 from captionlab.intervals import resampled_sums, symmetric_interval
 
-# The ranking where every tag of every image receives the same attention: what frequency alone gives.
+# Name of the ranking in which every tag receives the same attention, so that only frequency counts.
 UNIFORM = "uniform"
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How alike the two rankings of the objects of a scene are down to a depth; OVERLAPS explains the fields."""
+    """Overlap of two rankings of the objects of a scene down to a depth. The table OVERLAPS explains the fields."""
 
     scene: str
     depth: int
@@ -29,10 +29,10 @@ class Overlap:
 def attended_objects(
     received: Iterable[tuple[str, str, float]], scenes: Mapping[str, Iterable[str]], mean: bool = False
 ) -> dict[str, list[str]]:
-    """The objects of the images of each scene, those that receive most attention first; equal ones by name.
+    """Return the objects in the images of each scene, by falling attention, then by name.
 
-    `received` has image, object and attention, a row for each tag; `scenes` the images that depict each scene.
-    Attention is added up over the images of a scene or, with `mean`, averaged over the tags of an object.
+    `received` has image, object and attention, a row for each tag. `scenes` has the images that depict each scene.
+    Attention is summed over the images of a scene or, with `mean`, averaged over the tags of an object.
     """
     of_image: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for image, label, attention in received:
@@ -49,12 +49,15 @@ def attended_objects(
 
 
 def uniform_attention(received: Iterable[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
-    """The same tags with the same attention: the sum is then larger for what has more tags, whatever is attended to."""
+    """Return the tags with an attention of 1 each.
+
+    The sum of attention over images is then the number of tags.
+    """
     return [(image, label, 1.0) for image, label, _ in received]
 
 
 def frequent_objects(objects: Mapping[str, Iterable[str]], scenes: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """The objects of the images of each scene, those in most of them first, each counting once; equal ones by name."""
+    """Return the objects in the images of each scene, by falling number of images that have them, then by name."""
     return {
         scene: _by_value(Counter(label for image in images for label in {*objects.get(image, ())}))
         for scene, images in scenes.items()
@@ -71,7 +74,10 @@ def overlaps(
     images: Mapping[str, tuple[int, int]],
     depths: Sequence[int],
 ) -> list[Overlap]:
-    """The overlap of two rankings of the objects of each scene, down to each depth; `images`: how many each is of."""
+    """Return the overlap of two rankings of the objects of each scene, down to each depth.
+
+    `images` has, for each scene, the number of images behind each ranking.
+    """
     pairs = {scene: (ranking, frequent[scene]) for scene, ranking in attended.items()}
     return [
         Overlap(scene, depth, rank_biased_overlap(*pair, depth), intersection_over_union(*pair, depth), *images[scene])
@@ -88,23 +94,24 @@ def overlap_intervals(
     mean: bool = False,
     seed: int = 0,
 ) -> dict[int, dict[str, float]]:
-    """For each depth the ends of the 95 % intervals of both overlaps of a scene: symmetric bootstrap over its `images`.
+    """Return for each depth the ends of the 95 % intervals of both overlaps of a scene.
 
-    In each resample the objects are ranked anew, by attention as in `attended_objects` and by how many images have
-    them. Chance makes rankings less alike, in resamples more than in all images: see `symmetric_interval`. An image may
-    be in `received`, in `objects`, or in both, and counts for these. The names are those of columns of OVERLAPS.
+    They come from a symmetric bootstrap over the `images` of the scene. In each resample the objects are ranked again,
+    by attention as in `attended_objects` and by the number of images that have them. Chance makes rankings less alike,
+    in resamples more than in all images: see `symmetric_interval`. An image may be in `received`, in `objects`, or in
+    both, and contributes to each table that it is in. The keys are columns of OVERLAPS.
     """
     row = {image: number for number, image in enumerate(images)}
     tags = [(row[image], label, attention) for image, label, attention in received if image in row]
     labels = sorted({label for _, label, _ in tags} | {label for image in images for label in objects.get(image, ())})
     column = {label: number for number, label in enumerate(labels)}
-    # For each image and object the attention that its tags receive, how many these are, and whether there is one.
+    # For each image and object: the attention that its tags receive, the number of tags, and whether `objects` has it.
     sums = np.zeros((len(images), 3, len(labels)))
     for number, label, attention in tags:
         sums[number, :2, column[label]] += attention, 1
     for image, number in row.items():
         sums[number, 2, [column[label] for label in {*objects.get(image, ())}]] = 1
-    # The first row is of the images themselves.
+    # The first row is the sum over the images themselves, the others are resamples.
     flat = sums.reshape(len(images), -1)
     drawn = np.concatenate([flat.sum(0, keepdims=True), resampled_sums(flat, seed)]).reshape(-1, 3, len(labels))
     attended, counted, having = np.moveaxis(drawn, 1, 0)
@@ -121,13 +128,16 @@ def overlap_intervals(
 
 
 def _ranks(values: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Ranks from 0 of the largest value in each row of (R, L); equal ones by column, those not `there` have L."""
+    """Return the ranks from 0 of the values in each row of (R, L), the largest first, equal values by column.
+
+    Values that are not `there` have rank L.
+    """
     order = np.argsort(np.where(there, -values, np.inf), axis=1, kind="stable")
     return np.where(there, order.argsort(axis=1), values.shape[1])
 
 
 def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> dict[str, np.ndarray]:
-    """Both overlaps (R, deepest) at each depth, from 1, of R pairs of rankings, given as ranks (R, L)."""
+    """Return both overlaps (R, deepest) at each depth, from 1, of R pairs of rankings as ranks (R, L)."""
     size = first.shape[1]
     depths = np.arange(1, deepest + 1)
     lengths = [(ranks < size).sum(1, keepdims=True) for ranks in (first, second)]
@@ -143,16 +153,20 @@ def _resampled_overlaps(first: np.ndarray, second: np.ndarray, deepest: int) -> 
 
 
 def overlap_by_chance(objects: int, depth: int) -> float:
-    """The mean rank-biased overlap of two random orders of so many objects: that of d / objects, d = 1, ... depth."""
+    """Return the expected rank-biased overlap of two random orders of `objects` objects down to `depth`.
+
+    It is the mean of d / objects for d = 1, ..., depth.
+    """
     return (min(depth, objects) + 1) / (2 * objects)
 
 
 def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
-    """Overlap, 0 to 1, of two rankings without repetitions, down to `depth` or to the end of the shorter one.
+    """Return the overlap, 0 to 1, of two rankings down to `depth` or to the end of the shorter ranking.
 
-    Webber et al. 2010, as github.com/changyaochen/rbo computes it, which the paper used: the persistence p is 1, so it
-    is the mean over depths of the agreement, the share of the items down to there that both have (by formula 1 of the
-    paper it would be 0). Two empty rankings have 1. ValueError for a ranking that has an item twice.
+    Webber et al. 2010, as computed by github.com/changyaochen/rbo, which Cafagna et al. used. The persistence p is 1,
+    so the overlap is the mean over depths of the agreement, the share of the items down to a depth that both rankings
+    have. (By formula 1 of Cafagna et al., appendix B, it would be 0.) Two empty rankings have overlap 1. Raises
+    ValueError for a ranking with a repeated item.
     """
     for ranking in (first, second):
         if len({*ranking}) < len(ranking):
@@ -164,14 +178,20 @@ def rank_biased_overlap(first: Sequence[str], second: Sequence[str], depth: int 
 
 
 def intersection_over_union(first: Sequence[str], second: Sequence[str], depth: int | None = None) -> float:
-    """Items among the first `depth` of both rankings, divided by those of either; two empty rankings have 1."""
+    """Return the intersection over union of the first `depth` items of two rankings.
+
+    Two empty rankings have 1.
+    """
     top, other = {*first[:depth]}, {*second[:depth]}
     return len(top & other) / len(top | other) if top or other else 1.0
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's correlation, its degrees of freedom, and the two-sided p-value of none; None where one is constant."""
+    """Pearson's correlation with its degrees of freedom and two-sided p-value.
+
+    r and p-value are None if a variable is constant.
+    """
 
     r: float | None
     degrees: int
@@ -179,7 +199,7 @@ class Correlation:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Pearson's correlation of two lists of the same length; ValueError for less than three pairs."""
+    """Return Pearson's correlation of two lists of the same length. Raises ValueError for less than 3 pairs."""
     degrees = len(first) - 2
     if degrees < 1:
         raise ValueError(f"a correlation needs at least 3 pairs, there are {len(first)}")
@@ -194,7 +214,10 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> Correlation:
 
 
 def t_tails(t: float, degrees: int) -> float:
-    """Probability of a value of Student's t further from 0 than `t` (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
+    """Return the two-sided tail probability of Student's t: the probability of a value further from 0 than `t`.
+
+    Abramowitz and Stegun 1964, 26.7.3 and 26.7.4. `t` is not negative.
+    """
     angle = math.atan(t / math.sqrt(degrees))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     odd = degrees % 2

@@ -1,4 +1,4 @@
-"""The tables of the attention stage."""
+"""Schemas of the tables of the attention stage."""
 
 import pyarrow as pa
 
@@ -9,7 +9,7 @@ _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float
 _LAYER = Column(_INT, "layer of the captioner, from 1")
 _RELATION = Column(_STRING, "vision-vision, label-vision, vision-label (query-key), or all three together")
 
-# Which positions attend to which ones: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
+# Kinds of attending and attended positions: the sub-blocks that Cafagna et al. 2022 mark in Figure 3.
 RELATIONS = {
     "vision-vision": ("regions", "regions"),
     "label-vision": ("tags", "regions"),

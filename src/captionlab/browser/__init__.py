@@ -1,1 +1,1 @@
-"""The results browser: a page, opened from the disk, that shows what every captioner said of every image."""
+"""The results browser: a page, opened from the disk, that shows the captions of every captioner for every image."""

@@ -1,4 +1,4 @@
-"""What captioners said, and every score that a single caption has, as columns that are in step with each other."""
+"""Captions of captioners and all scores of single captions, as parallel columns."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,17 +15,17 @@ from captionlab.schemas import GENERATED, RETRIEVAL
 from captionlab.tables import read_table
 from captionlab.texts.unknown import UNKNOWN
 
-# A caption: its image, and its index among the captions of that image.
+# A caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
-# What the rank of a right image is called among metrics.
+# Name of the metric for the rank of the right image.
 RANK = "rank"
-# Decimals of printed values that the page has.
+# Decimals of values in the data of the page.
 DECIMALS = 3
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric that single captions have: by whom, and among which images, where that matters."""
+    """A metric of single captions, with its scorer or retriever and the searched images, if the metric has these."""
 
     metric: str
     by: str | None = None
@@ -34,11 +34,11 @@ class Measure:
 
 @dataclass
 class Said:
-    """The captions of a captioner on a corpus: text, and by measure what each is worth, as printed in tables."""
+    """The captions of a captioner on a corpus: their texts, and by measure their values as printed in tables."""
 
     texts: dict[Key, str] = field(default_factory=dict)
     values: dict[Measure, dict[Key, float]] = field(default_factory=dict)
-    chosen: dict[Measure, dict[Key, str]] = field(default_factory=dict)  # of ranks: the image that was found
+    chosen: dict[Measure, dict[Key, str]] = field(default_factory=dict)  # the image that was retrieved, for ranks
 
 
 # By evaluation, corpus and captioner.
@@ -48,9 +48,9 @@ AllSaid = Mapping[tuple[str, str, str], Said]
 def read_said(
     captions: Iterable[str], tables: Mapping[str, Iterable[str]], factors: Mapping[str, float]
 ) -> dict[tuple[str, str, str], Said]:
-    """The captions in these files, with what tables of scores, by their names, say of each.
+    """Return the captions in the files, with their scores in the tables, by evaluation, corpus and captioner.
 
-    `factors` put scores of scorers and commands into what is printed.
+    `tables` maps names of score tables to files. `factors` convert scores of scorers and commands into printed values.
     """
     found: dict[tuple[str, str, str], Said] = defaultdict(Said)
     for path in captions:
@@ -72,9 +72,9 @@ def read_said(
 def _scores(
     table: str, path: str, factors: Mapping[str, float], alone: str
 ) -> Iterable[tuple[str, str, Measure, dict[Key, float], dict[Key, str]]]:
-    """By captioner, corpus and measure the values of captions in a table of scores, and the images that they found.
+    """Yield captioner, corpus, measure, values of captions and retrieved images from a table of scores.
 
-    `alone` is the captioner of a table that has no other.
+    `alone` is the captioner of a table that names none.
     """
     if table == "retrieval":
         ranks = read_table(path, RETRIEVAL)
@@ -95,10 +95,11 @@ def _scores(
 def evaluation_columns(
     said: Mapping[str, Said], places: Mapping[str, int], known: Mapping[str, frozenset[str] | None]
 ) -> dict[str, Any]:
-    """What the page shows of an evaluation on a corpus: rows, measures, and of each captioner columns in their step.
+    """Return the data of an evaluation on a corpus: rows, measures, and parallel columns of each captioner.
 
-    `said`: by captioner. `places`: where each image stands among those of the corpus, which rows are ordered by; a row
-    is an image, and one more for each further caption of it. `known`: the words that a captioner was trained on.
+    `said` is by captioner. `places` has the position of each image in the corpus, by which rows are sorted. A row is an
+    image with a caption index, so an image has one row per caption. `known` has the words that each captioner was
+    trained on, or None.
     """
     keys = sorted({key for one in said.values() for key in one.texts}, key=lambda key: (places[key[0]], key[1]))
     measures = list(dict.fromkeys(measure for one in said.values() for measure in one.values))
@@ -120,7 +121,10 @@ def _columns(
     places: Mapping[str, int],
     known: frozenset[str] | None,
 ) -> dict[str, Any]:
-    """The columns of a captioner; numbers in their names are those of measures, and of rows for unknown words."""
+    """Return the columns of a captioner.
+
+    Keys of `values` and `chosen` are numbers of measures. Keys of `unknown` are numbers of rows.
+    """
     texts = [said.texts.get(key) for key in keys]
     unknown = {row: found for row, text in enumerate(texts) if text and (found := unknown_words(text, known))}
     numbered = [(number, measure) for number, measure in enumerate(measures) if measure in said.values]
@@ -138,5 +142,8 @@ def _columns(
 
 
 def unknown_words(caption: str, known: frozenset[str] | None) -> list[str]:
-    """UNK where a caption has it, and its words that are not known; None where nobody knows which are."""
+    """Return UNK if a caption contains it, and the words of the caption that are not in `known`.
+
+    If `known` is None, only UNK is checked.
+    """
     return [*([UNKNOWN] if has_unknown(caption) else []), *(non_words(caption, known) if known is not None else [])]

@@ -1,4 +1,4 @@
-"""What is known of the images that captions are about: references, objects and scenes; and small copies of them."""
+"""Annotations of the images of a corpus (references, objects and scenes) and their thumbnails."""
 
 import io
 from collections import defaultdict
@@ -18,16 +18,17 @@ from captionlab.progress import count
 from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, SCENE_CAPTIONS
 from captionlab.tables import read_table
 
-# Of thumbnails: the longer side in pixels, and the quality of the JPEG.
+# Longer side of thumbnails in pixels, and JPEG quality.
 SIDE, QUALITY = 320, 82
-# Images of a folder of thumbnails: more make folders slow.
+# Number of images in a folder of thumbnails; larger folders are slow.
 OF_FOLDER = 1000
 
 
 def images_of(files: Mapping[str, str], split: str) -> dict[str, Any]:
-    """Columns of the images of a split, in the order of the annotation file; `files` are the tables of their corpus.
+    """Return columns of the images of a split, in the order of the annotation file.
 
-    Of each its id, size, look-alike set, references, classes of objects, and scenes with captions of them.
+    `files` are the tables of the corpus. The columns are id, width, height, look-alike set, references, object classes,
+    scenes and scene captions.
     """
     columns = ["image_id", "position", "split", "width", "height", "image_set"]
     table = read_table(files["images"], IMAGES, columns).sort_by("position")
@@ -49,7 +50,7 @@ def images_of(files: Mapping[str, str], split: str) -> dict[str, Any]:
 
 
 def _lists(path: str, kind: Any, column: str, ids: Sequence[str]) -> list[list[Any]]:
-    """The values of a column of each image, in the order of the table's key."""
+    """Return the values of a column for each image, in the order of the table's key."""
     order = [(name, "ascending") for name in kind.key]
     found: dict[str, list[Any]] = defaultdict(list)
     for part in Groups([path], kind, [*kind.key, column]).parts():
@@ -60,7 +61,7 @@ def _lists(path: str, kind: Any, column: str, ids: Sequence[str]) -> list[list[A
 
 
 def training_words(images: str, captions: str) -> set[str]:
-    """The words of the captions of the split train of a corpus, from its tables."""
+    """Return the words of the captions in the split train of a corpus."""
     table = read_table(images, IMAGES, ["image_id", "split"])
     trained = table.filter(pc.equal(table["split"], "train"))["image_id"].combine_chunks()
     known: set[str] = set()
@@ -70,9 +71,10 @@ def training_words(images: str, captions: str) -> set[str]:
 
 
 def write_thumbnails(path: str, ids: Sequence[str], folder: Path, threads: int) -> dict[str, list[int]]:
-    """Write a JPEG of each image of a table, numbered by its place among the `ids`, into folders of OF_FOLDER.
+    """Write a JPEG thumbnail of each image of a table, into subfolders with OF_FOLDER images each.
 
-    Returns the numbers of those that have none: `without` a file, as where a corpus is text only, and `broken`.
+    A thumbnail is named by the position of its image among the `ids`. Returns the positions of images without a
+    thumbnail: `without` for images without a file, as in corpora of texts only, and `broken` for unreadable images.
     """
     places, missing = {image: place for place, image in enumerate(ids)}, {"without": list[int](), "broken": list[int]()}
     for start in range(0, len(ids), OF_FOLDER):
@@ -87,20 +89,20 @@ def write_thumbnails(path: str, ids: Sequence[str], folder: Path, threads: int) 
 
 
 def _images(path: str, wanted: Mapping[str, int]) -> Iterator[list[dict[str, Any]]]:
-    """Rows of these images, a group of the table at a time."""
+    """Yield the rows of the wanted images, one group of the table at a time."""
     ids = pa.array([*wanted], pa.string())
     for part in Groups([path], IMAGES, ["image_id", *PLACE]).parts():
         yield part.filter(pc.is_in(part["image_id"], value_set=ids)).to_pylist()
 
 
 def _thumbnail(row: Mapping[str, Any], folder: Path, place: int) -> str | None:
-    """Write the thumbnail of an image; why there is none, if there is none."""
+    """Write the thumbnail of an image and return None, or return the reason why it has none: `without` or `broken`."""
     where = place_of(row)
     if where.path is None and where.data is None:
         return "without"
     try:
         small = open_image(row)
-    except Exception:  # decoders raise whatever damaged bytes make them stumble over
+    except Exception:  # decoders raise all kinds of errors on damaged bytes
         count("images that can no longer be read, shown as such")
         return "broken"
     small.thumbnail((SIDE, SIDE))

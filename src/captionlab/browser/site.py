@@ -1,4 +1,7 @@
-"""The folder of the browser: its page, data as scripts, since a page on the disk may load no other, and thumbnails."""
+"""The folder of the browser: the page, its data and thumbnails.
+
+The data are scripts, because a page that is opened from the disk cannot load other files.
+"""
 
 import json
 import shutil
@@ -17,10 +20,11 @@ RANDOM = "random"
 def build(
     directory: Path, page: Sequence[str], inputs: Mapping[str, Any], params: Mapping[str, Any], threads: int
 ) -> None:
-    """Make `directory` the browser of a run; it appears at once when all is there.
+    """Write the browser of a run to `directory`, which appears at once when it is complete.
 
-    `page`: the files of the page itself. `inputs`: `captions`, tables of scores by the names in `params["tables"]`,
-    tables of corpora in the order of `params["corpora"]`, and of training corpora in that of `params["training"]`.
+    `page` lists the files of the page itself. `inputs` has the tables: `captions`, tables of scores by the names in
+    `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of training corpora in the
+    order of `params["training"]`.
     """
     tables = {name: inputs[name] for name in params["tables"]}
     said = read_said(inputs["captions"], tables, params["factors"])
@@ -36,7 +40,7 @@ def build(
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
             shown.append(write_corpus(partial, corpus, files, said, known, params, threads))
         about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
-        # As no corpus can be called.
+        # No corpus can have this name.
         write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
 
 
@@ -49,7 +53,7 @@ def write_corpus(
     params: Mapping[str, Any],
     threads: int,
 ) -> dict[str, Any]:
-    """Write the data and the thumbnails of a corpus; what the list of corpora says of it."""
+    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora."""
     split = params["splits"][corpus]
     images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
@@ -73,18 +77,21 @@ def write_corpus(
 def write_candidates(
     folder: Path, corpus: str, evaluation: str, images: int, copies: Sequence[int], block: Mapping[str, Any]
 ) -> None:
-    """Write which images were drawn to search in beside each image, by copy of its captions."""
+    """Write the images that were drawn as search candidates for each image, by caption index."""
     found = {copy: drawn(images, block["candidates"], copy, block["seed"]).tolist() for copy in sorted({*copies})}
     write_script(folder / "data" / f"{corpus}.{evaluation}.js", f"{corpus}.{evaluation}", found)
 
 
 def write_script(path: Path, name: str, data: Any) -> None:
-    """Write data as a script that hands them over by name, in ASCII: no encoding and no line separator can matter."""
+    """Write data as a script that passes them to the page by name.
+
+    The script is ASCII, so that neither encodings nor line separators matter.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     path.write_text(f"captionlab({json.dumps(name)},{text});\n", encoding="ascii")
 
 
 def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
-    """The words of the corpora that a captioner learnt from; None where nobody knows which these are."""
+    """Return the words of the corpora that a captioner was trained on, or None if these corpora are unknown."""
     return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None

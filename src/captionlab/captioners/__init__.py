@@ -1,1 +1,1 @@
-"""Captioners: models that give an image a text, one module per family, and how they are stored."""
+"""Captioners: models that write captions for images, one module per family, and how captioners are stored."""

@@ -1,8 +1,8 @@
-"""Adapters of a captioner by peft: low-rank changes of its linear layers (LoRA, Hu et al. 2021, arXiv 2106.09685).
+"""LoRA adapters of a captioner by peft: low-rank changes of linear layers (Hu et al. 2021, arXiv 2106.09685).
 
-A layer with weight W gives W x + alpha / rank * B A x, where A (rank, inputs) and B (outputs, rank) alone are trained.
-A starts at random and B at 0, so at the start nothing is changed. Importing peft takes longer than torch, so it is
-imported where there are adapters.
+A layer with weight W returns W x + alpha / rank * B A x. Only A (rank, inputs) and B (outputs, rank) are trained. A is
+random and B is 0 at the start, so new adapters change nothing. Importing peft takes longer than importing torch, so it
+is imported only if a captioner has adapters.
 """
 
 import re
@@ -21,18 +21,19 @@ from captionlab.model_config import WEIGHTS
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of
 from captionlab.networks.gpt2 import Projection
 
-# What `targets` says for all linear layers but the output layer, as in peft.
+# Value of `targets` that selects all linear layers but the output layer, as in peft.
 ALL_LINEAR = "all-linear"
-# What peft puts before the names of a whole model in a file of adapters.
+# Prefix of the names of tensors in a file of adapters by peft.
 PREFIX = "base_model.model."
 
 
 def new_adapters(captioner: Captioner[Any], lora: Mapping[str, Any], parent: AnyPath, seed: int) -> None:
-    """Give a captioner that has none adapters that change nothing yet, and freeze all else.
+    """Add adapters to a captioner that has none, and freeze all other parameters. New adapters change no output.
 
-    `lora` is that block of the config: rank, alpha, targets (names or ends of names of linear layers, a regular
-    expression of whole names, or all-linear) and dropout. `parent` is the folder of the captioner that it is now, and
-    `seed` that of A. ValueError for a target that is none of its layers.
+    `lora` is the block of this name in the config: rank, alpha, targets and dropout. Targets are names of linear layers
+    or ends of their names, a regular expression that matches whole names, or all-linear. `parent` is the folder of the
+    captioner without the adapters. `seed` initialises A. Raises ValueError if a target matches no linear layer of the
+    captioner.
     """
     layers = captioner.linear_layers()
     settings = {
@@ -46,31 +47,39 @@ def new_adapters(captioner: Captioner[Any], lora: Mapping[str, Any], parent: Any
 
 
 def add_adapters(captioner: Captioner[Any], settings: Mapping[str, Any], parent: Mapping[str, str]) -> None:
-    """Put adapters into a captioner that has none; `settings` are those of peft's LoraConfig, by its names."""
+    """Add adapters to a captioner that has none. `settings` are arguments of peft's LoraConfig, by name.
+
+    `parent` describes the captioner without the adapters: the name of its folder, its file of weights and their SHA-256
+    digest.
+    """
     from peft import LoraConfig, inject_adapter_in_model
     from peft.tuners.lora import Linear
     from peft.tuners.tuners_utils import cast_adapter_dtype
 
     frozen = {name for name, parameter in captioner.named_parameters() if not parameter.requires_grad}
     config = LoraConfig(**settings)
-    # peft's way for layers of classes that it does not know (docs, custom models).
+    # peft's documented way to support custom layers (docs, custom models).
     of_projection: Any = partial(_of_projection, Linear)
     config._register_custom_module({Projection: of_projection})
     inject_adapter_in_model(config, captioner)
-    # In float32, whatever the weights are: bfloat16 does not tell steps of Adam from nothing.
+    # Adapters are float32 whatever the weights are: in bfloat16, steps of Adam would be rounded away.
     cast_adapter_dtype(captioner, "default")
     captioner.adapters = Adapters(settings, parent, frozenset(frozen))
 
 
 def _of_projection(layer: Any, target: Projection, *name: Any, **options: Any) -> Any:
-    """A layer of peft for a weight that is (inputs, outputs)."""
+    """Return a layer of peft for a weight of shape (inputs, outputs)."""
     adapted = layer(target, *name, **options)
     adapted.fan_in_fan_out = True
     return adapted
 
 
 def merge_adapters(captioner: Captioner[Any]) -> None:
-    """Add the adapters of a captioner to its weights, after which it has none; what was frozen before is so again."""
+    """Add the adapters of a captioner to its weights, and remove the adapters.
+
+    Parameters that were frozen before the adapters were added stay frozen; all others can be trained again. Raises
+    ValueError if the weights are not float32.
+    """
     if not (adapters := captioner.adapters):
         return
     for name, layer in _adapted(captioner):
@@ -89,7 +98,7 @@ def merge_adapters(captioner: Captioner[Any]) -> None:
 
 @contextmanager
 def without_adapters(captioner: Captioner[Any]) -> Iterator[None]:
-    """Within the block, a captioner with adapters is its parent, without dropout."""
+    """Turn off adapters and dropout of a captioner within the block, so that it computes what its parent computes."""
     training, layers = captioner.training, [layer for _, layer in _adapted(captioner)]
     captioner.eval()
     for layer in layers:
@@ -103,7 +112,7 @@ def without_adapters(captioner: Captioner[Any]) -> Iterator[None]:
 
 
 def adapter_weights(captioner: Captioner[Any]) -> dict[str, Tensor]:
-    """The tensors of a captioner's adapters, by peft's names."""
+    """Return the tensors of a captioner's adapters, by the names that peft gives them."""
     from peft import get_peft_model_state_dict
 
     weights: dict[str, Tensor] = get_peft_model_state_dict(captioner, save_embedding_layers=False)
@@ -111,7 +120,7 @@ def adapter_weights(captioner: Captioner[Any]) -> dict[str, Tensor]:
 
 
 def load_adapters(captioner: Captioner[Any], weights: Mapping[str, Tensor], path: AnyPath) -> None:
-    """Give a captioner's adapters the tensors of a file; CheckpointError where they are not its own."""
+    """Load the adapters of a captioner from the tensors of a file. Raises CheckpointError if they do not fit."""
     from peft import set_peft_model_state_dict
 
     check_fit(path, f"an adapted {type(captioner).__name__}", adapter_weights(captioner), weights)
@@ -119,9 +128,10 @@ def load_adapters(captioner: Captioner[Any], weights: Mapping[str, Tensor], path
 
 
 def check_parent(directory: AnyPath, parent: Mapping[str, str]) -> Path:
-    """The folder of the captioner that adapters in a folder were trained on, which lies beside that folder.
+    """Return the folder of the captioner that the adapters in `directory` were trained on.
 
-    CheckpointError where it is not there, or is another one than then.
+    The folder must be beside `directory`. Raises CheckpointError if the folder is missing, or if its weights have
+    changed since the training.
     """
     folder = Path(directory).absolute().with_name(parent["captioner"])
     if not (folder / WEIGHTS).is_file():
@@ -138,9 +148,10 @@ def check_parent(directory: AnyPath, parent: Mapping[str, str]) -> Path:
 
 
 def export_adapters(captioner: Captioner[Any], directory: Path) -> None:
-    """Write a captioner's adapters into a folder as peft reads them: adapter_config.json, adapter_model.safetensors.
+    """Write a captioner's adapters in the format of peft: adapter_config.json and adapter_model.safetensors.
 
-    Names are those of the module `exported_part` of the captioner.
+    Names of layers are relative to the module `exported_part` of the captioner. Raises ValueError if the captioner has
+    no adapters.
     """
     from peft import LoraConfig
     from safetensors.torch import save_file
@@ -151,7 +162,7 @@ def export_adapters(captioner: Captioner[Any], directory: Path) -> None:
     targets = [target.removeprefix(part) for target in adapters.settings["target_modules"]]
     of_file = {"base_model_name_or_path": adapters.parent["captioner"], "inference_mode": True}
     config = LoraConfig(**{**adapters.settings, **of_file})
-    config.target_modules = targets  # a list, which keeps its order, where the constructor makes a set
+    config.target_modules = targets  # the constructor would make a set, which has no order
     weights = {f"{PREFIX}{name.removeprefix(part)}": value for name, value in adapter_weights(captioner).items()}
     with replacing_folder(directory) as folder:
         config.save_pretrained(str(folder))
@@ -159,14 +170,14 @@ def export_adapters(captioner: Captioner[Any], directory: Path) -> None:
 
 
 def _adapted(captioner: Captioner[Any]) -> list[tuple[str, Any]]:
-    """The layers of a captioner that have adapters, by name."""
+    """Return the layers of a captioner that have adapters, with their names."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return [(name, module) for name, module in captioner.named_modules() if isinstance(module, BaseTunerLayer)]
 
 
 def _targeted(targets: str | Iterable[str], layers: list[str]) -> set[str]:
-    """The layers that `targets` mean; ValueError for one that means none."""
+    """Return the names of the layers that `targets` select. Raises ValueError if a target selects none."""
     if targets == ALL_LINEAR:
         return {*layers}
     if isinstance(targets, str):

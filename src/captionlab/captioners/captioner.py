@@ -1,7 +1,7 @@
-"""What every captioner offers: the contract of a family, with defaults for what not every family needs.
+"""Captioner: the interface of all families of captioners, with defaults for methods that not every family needs.
 
-A family is a module of this package: its FAMILY is a subclass of Captioner, its DECLARATION says what the graph must
-know of it (captionlab.declarations.CaptionerFamily), and its name is the name of the module.
+A family is a module of this package and has the name of the module. `FAMILY` is a subclass of Captioner. `DECLARATION`
+(captionlab.declarations.CaptionerFamily) tells the workflow about the family without importing the module.
 """
 
 import os
@@ -26,51 +26,53 @@ AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Adapters:
-    """What a captioner has adapters of (captionlab.captioners.adapters), and which."""
+    """Settings and parent of the adapters of a captioner (captionlab.captioners.adapters)."""
 
     settings: Mapping[str, Any]
-    """those of peft's LoraConfig that are not its defaults, by its names"""
+    """arguments of peft's LoraConfig that are not defaults, by name"""
     parent: Mapping[str, str]
-    """the captioner without them: the name of its folder, its file of weights and the digest of that"""
+    """the captioner without adapters: the name of its folder, its file of weights and their SHA-256 digest"""
     frozen: frozenset[str]
-    """parameters that are not trained without adapters either"""
+    """names of parameters that were frozen before the adapters were added"""
 
 
 class Captioner(Rebuilt, Member, ABC, Generic[State]):
-    """A model that gives an image a text. `visual` is whatever the family reads, a row for each of B images."""
+    """A model that writes captions for images. `visual` is the input of the model: a row for each of B images."""
 
     finetuned_as: ClassVar[Mapping[str, Any]] = {"log_prob": "mean", "freeze_embeddings": True}
-    """defaults of the objective reinforce: how Dessì et al. 2023 finetuned the family"""
+    """defaults of the objective reinforce, as Dessì et al. 2023 finetuned the family"""
     start_id: int
-    """the token before every caption, for the objective mlm"""
+    """id of the token before every caption, for the objective mlm"""
     mask_id: int
-    """the token that stands for another one, for the same"""
+    """id of the token that masks another token, for the objective mlm"""
     cut_keeps_end: ClassVar[bool] = False
-    """whether a reference that is cut still ends"""
+    """whether a reference that is cut keeps its end token"""
     differentiable_steps: ClassVar[bool] = False
     """whether `step` changes no tensor in place, so that a caption can be sampled with gradient"""
     replayable: ClassVar[bool] = False
-    """whether `start` and `step` look at no number of a tensor and always do the same for tensors of the same shapes,
-    so that a GPU may replay them (captionlab.generation.replay)"""
+    """whether `start` and `step` do not depend on values of tensors and always do the same work for tensors of the same
+    shapes, so that a GPU can replay them (captionlab.generation.replay)"""
     longest: int
-    """the most tokens of a reference that are learnt, the end token included: each family's constructor sets it"""
+    """most tokens of a reference that are learnt, the end token included; set by each family's constructor"""
     adapters: Adapters | None = None
-    """those that it has, beside which all its parameters are frozen"""
+    """the adapters of the captioner, if any; all other parameters are frozen then"""
     output_layer: ClassVar[str] = ""
-    """name of the linear layer that gives logits, which adapters leave alone"""
+    """name of the linear layer that computes the logits, which gets no adapters"""
     exported_part: ClassVar[str] = ""
-    """name of the module in it that other libraries know, the whole of it where none is given"""
+    """name of the submodule that other libraries know; the whole captioner if empty"""
     prompt_length: int = 1
-    """positions before a caption that the original's decoding begins with: prefix, prompt, or the start token"""
+    """positions before a caption in the original's decoding: prefix, prompt or start token"""
 
     @classmethod
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """A captioner with random weights for features of `visual_size` numbers, and its tokenizer.
+        """Return a captioner with random weights, to be trained from scratch, and its tokenizer.
 
-        The tokenizer is learnt from the training references `texts`, and perhaps all others; `architecture` is that of
-        the config. By default it is byte pairs of the former, and the size the first argument of the constructor.
+        `texts` are the training references and, for families that read tags, the labels of the tags. `other_texts` are
+        the captions of all other images of the corpus. `visual_size` is the size of a feature vector of an image.
+        `architecture` is the block of this name in the config. By default, the tokenizer is byte-level BPE learnt from
+        `texts`, and `visual_size` is the first argument of the constructor.
         """
         family: Any = cls
         sizes = dict(architecture)
@@ -79,94 +81,110 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
 
     @staticmethod
     def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
-        """What the constructor must know of byte pairs that were learnt here, beside their number."""
+        """Return the arguments of the constructor, other than `vocabulary`, that a newly learnt tokenizer sets."""
         return {}
 
     @classmethod
     def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published checkpoint, a dict, has, and the weights to load into it.
+        """Return a captioner with the sizes of a published checkpoint, a dict, and the weights to load into it.
 
-        `options` are what the weights do not tell: the keys of the config that the family declares. KeyError,
-        IndexError or ValueError say that it is not a checkpoint of this family.
+        `options` are sizes that cannot be read off the weights: the keys of the config that the family declares. Raises
+        KeyError, IndexError or ValueError if the checkpoint is not of this family.
         """
         raise ValueError("no published weights of this family are known")
 
     @staticmethod
     def read_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
-        """The tokenizer that goes with published weights; by default a tokenizer.json."""
+        """Read the tokenizer that belongs to published weights. By default, the file is a tokenizer.json."""
         return Tokenizer.load(path)
 
     @classmethod
     def from_folder(cls, folder: str | os.PathLike[str], block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
-        """A captioner that was published as a folder, by the keys of its block in the config, and its tokenizer."""
+        """Return a captioner that was published as a folder, and its tokenizer. `block` is its block of the config.
+
+        Raises ValueError if the published weights of this family are a file.
+        """
         raise ValueError("published weights of this family are a file")
 
     def load_tokenizer(self, path: str | os.PathLike[str]) -> Tokenizer:
-        """The tokenizer that was stored with this captioner."""
+        """Read the tokenizer that was stored with this captioner."""
         return Tokenizer.load(path)
 
     @staticmethod
     def measure_images(paths: Sequence[str]) -> tuple[int, list[str]]:
-        """How many numbers a vector of an image has in these tables, and what the tokenizer must know of them."""
+        """Return the size of a feature vector in these tables, and texts, such as tags, for learning a tokenizer."""
         return embedding_shape(paths)[-1], []
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> Any:
-        """The images of these tables; None, the default, where they are embeddings.
+        """Return an object that reads images from these tables, or None, the default, if the tables contain embeddings.
 
-        Of images by their identifiers, `rows` gives what the captioner takes as `visual`, in that order, and `places`
-        where they lie in their table (captionlab.order.Places).
+        The object has two methods that take identifiers of images. `rows` returns the images in that order, as the
+        captioner reads them (`visual`). `places` returns where the images are in their table (captionlab.order.Places),
+        or None.
         """
         return None
 
     @abstractmethod
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32.
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
 
-        `tokens` (B, T) are ids, padded at the end with any id; `mask` (B, T) tells tokens from padding, where the
-        result is 0. With the option scheduled_sampling it also takes a probability `sampled`. ValueError when there are
-        more tokens than the captioner can read.
+        `tokens` (B, T) are ids, padded at the end with any id. `mask` (B, T) is True for tokens and False for padding;
+        the result is 0 at padding. A family with the option scheduled_sampling also takes the probability `sampled`.
+        Raises ValueError if there are more tokens than the captioner can read.
         """
 
     def logits(self, visual: Any, tokens: Tensor) -> Tensor:
-        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T): for the option teacher."""
+        """Return the logits (B, T, vocabulary), with gradient, of the tokens (B, T).
+
+        The option teacher needs this method. Raises NotImplementedError for a family that cannot follow a teacher.
+        """
         raise NotImplementedError(f"a {self.family} cannot follow a teacher")
 
     def masked_logits(self, visual: Any, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (n, vocabulary), with gradient, of n `chosen` positions (B, T), row by row: for the objective mlm.
+        """Return the logits (n, vocabulary), with gradient, of n `chosen` positions (B, T), for the objective mlm.
 
-        `ids` (B, T) are captions from the start token on with some tokens masked, padded at the end with any id.
+        The logits are in the order of the rows. `ids` (B, T) are captions that begin with the start token and have some
+        tokens masked, padded at the end with any id. Raises NotImplementedError for a family that does not predict
+        masked tokens.
         """
         raise NotImplementedError(f"a {self.family} predicts no masked tokens")
 
     @abstractmethod
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token, and a state: a row for each image, room for `max_tokens`."""
+        """Return the logits (B, vocabulary) of the first token, and a state with one row for each image.
+
+        The state has room for `max_tokens` tokens.
+        """
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) after `tokens` (N,), and the next state; the old one is not used again."""
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the next state.
+
+        The old state must not be used again.
+        """
 
     def reorder(self, state: Any, index: Tensor) -> Any:
-        """The rows `index` (N,) of a state, in that order, repeated or left out; the old state is not used again.
+        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
 
-        A family whose state has no method `reorder` that does this overrides it.
+        Rows may be repeated or left out. A family whose state has no method `reorder` overrides this method.
         """
         return state.reorder(index)
 
     def linear_layers(self) -> list[str]:
-        """Names of the layers that may have adapters: all linear ones that are not frozen, but the output layer."""
+        """Return the names of the layers that may have adapters: all trainable linear layers but the output layer."""
         linear = ((name, one) for name, one in self.named_modules() if isinstance(one, (nn.Linear, Projection)))
         return [name for name, layer in linear if layer.weight.requires_grad and name != self.output_layer]
 
     def export(self, tokenizer: Tokenizer, directory: Path, image_side: Mapping[str, Tensor]) -> None:
-        """Write the whole captioner into a folder as transformers has it; ValueError where that has no such layout.
+        """Write the whole captioner into a folder in the format of transformers.
 
-        `image_side` are the weights of the encoder whose patches it reads, if any.
+        `image_side` are the weights of the encoder whose patches the captioner reads, if any. Raises ValueError if
+        transformers has no such model.
         """
         raise ValueError(f"a {self.family} has no layout that transformers knows; only adapters of it can be exported")
 
     def check_length(self, tokens: int) -> None:
-        """Raise ValueError for more tokens than the longest caption has, for families whose positions set that."""
+        """Raise ValueError if `tokens` is above `longest`, for families with a limited number of positions."""
         if tokens > self.longest:
             raise ValueError(
                 f"a prompt of {self.prompt_length} and {tokens} tokens do not fit into "
@@ -176,9 +194,10 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
 
 
 def log_probs_of(output: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Log-probabilities (B, T) of tokens (B, T) by an output layer on states (B, T, any); 0 where `mask` is not set.
+    """Return log-probabilities (B, T) of tokens (B, T), from an output layer on states (B, T, any).
 
-    The output layer is the largest matrix by far, so padding does not go through it.
+    The result is 0 at padding, where `mask` (B, T) is False. The output layer is the largest matrix by far, so padding
+    does not go through it.
     """
     mask = mask.bool()
     losses = functional.cross_entropy(output(states[mask]).float(), tokens[mask], reduction="none")
@@ -186,7 +205,7 @@ def log_probs_of(output: Callable[[Tensor], Tensor], states: Tensor, tokens: Ten
 
 
 def check_features(visual: Tensor, size: int, what: Literal["vectors", "patches"]) -> None:
-    """Raise ValueError for features of other images than a captioner reads: (B, size), or of patches (B, S, size)."""
+    """Raise ValueError if `visual` is not (B, size), for vectors, or (B, places, size), for patches."""
     if visual.ndim != {"vectors": 2, "patches": 3}[what] or visual.shape[-1] != size:
         raise ValueError(
             f"the features of an image are {tuple(visual.shape[1:])} and this captioner reads {what} of {size} "

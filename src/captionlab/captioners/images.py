@@ -1,4 +1,4 @@
-"""The images of a corpus as a captioner reads them, all by their rows or some at a time."""
+"""The images of a corpus as a captioner reads them, all by row number or a batch at a time."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,10 +12,13 @@ from captionlab.networks.tokenizer import Tokenizer
 
 
 class Rows:
-    """Images of a family that opens them by itself, read when they are asked for, in the place of a tensor."""
+    """Images of a family that opens its own tables. They are read when they are indexed, and can replace a tensor."""
 
     def __init__(self, images: Any, ids: Sequence[str], device: str | torch.device):
-        """The images `ids`, in this order, on a device, of what a family opens (Captioner.open_images)."""
+        """Wrap the images `ids`, in this order, of an object that `Captioner.open_images` returned.
+
+        The images are put on `device`.
+        """
         self.images, self.ids, self.device = images, list(ids), torch.device(device)
 
     def __len__(self) -> int:
@@ -26,7 +29,7 @@ class Rows:
         return self.images.rows(ids).to(self.device)
 
     def split(self, size: int) -> Iterator[Any]:
-        """So many images at a time."""
+        """Yield `size` images at a time."""
         for start in range(0, len(self), size):
             yield self[start : start + size]
 
@@ -34,7 +37,10 @@ class Rows:
 def stream_images(
     captioner: Captioner[Any], tokenizer: Tokenizer, features: Sequence[str], ids: Sequence[str], batch: int
 ) -> Iterator[Any]:
-    """The images `ids` as a captioner reads them, `batch` at a time, on its device; of embeddings, few in memory."""
+    """Yield the images `ids` as a captioner reads them, `batch` at a time, on the device of the captioner.
+
+    Embeddings are streamed, so that only a few are in memory.
+    """
     device = next(captioner.parameters()).device
     if (images := captioner.open_images(features, tokenizer)) is not None:
         yield from Rows(images, ids, device).split(batch)

@@ -1,4 +1,4 @@
-"""Images that a model of the hub reads as they are, decoded when they are asked for, some at a time."""
+"""Images that a model of the Hugging Face hub reads as pixels, decoded in batches when they are needed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.tables import TableError, read_table
 
-# Of an image by name: the words of the prompt (1, P), what is said of the image, and `features` (S, d), those that the
-# image side of the model makes of it, where they can be given in place of pixels.
+# Inputs of a model for one image, by name: the words of the prompt (1, P) and the inputs that describe the image. If
+# the model takes the output of its image side, `features` (1, S, d) replace the pixels.
 Seen = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Some images as a model reads them, a row for each; like a tensor they can be cut, repeated and put together."""
+    """Images as a model reads them, one row for each. They can be sliced, repeated and split like a tensor."""
 
     images: Sequence[Seen]
 
@@ -37,24 +37,24 @@ class Pictures:
         return Pictures([self.images[int(row)] for row in rows])
 
     def to(self, device: str | torch.device) -> Pictures:
-        """The same on another device."""
+        """Return the images on another device."""
         return Pictures([{name: value.to(device) for name, value in seen.items()} for seen in self.images])
 
     def repeat_interleave(self, times: int, dim: int = 0) -> Pictures:
-        """Each image so many times, one after another."""
+        """Return each image `times` times, one after another."""
         return Pictures([seen for seen in self.images for _ in range(times)])
 
     def tensor_split(self, parts: int) -> list[Pictures]:
-        """So many parts of nearly equal size."""
+        """Return the images as `parts` parts of nearly equal size."""
         return [self[rows] for rows in torch.arange(len(self)).tensor_split(parts)]
 
     def split(self, size: int) -> Iterator[Pictures]:
-        """So many images at a time."""
+        """Yield `size` images at a time."""
         for start in range(0, len(self), size):
             yield self[start : start + size]
 
     def alike(self) -> list[tuple[list[int], Pictures]]:
-        """Groups of images whose tensors have the same shapes, so that none needs padding, each with its rows."""
+        """Return groups of images whose tensors have equal shapes, with their row numbers. They need no padding."""
         groups: dict[Any, list[int]] = {}
         for row, seen in enumerate(self.images):
             groups.setdefault(tuple((name, value.shape) for name, value in sorted(seen.items())), []).append(row)
@@ -62,17 +62,24 @@ class Pictures:
 
 
 class PictureTable:
-    """The images of tables of images, by their identifiers."""
+    """Images of tables of images, by their identifiers."""
 
     def __init__(self, paths: Sequence[str], prepare: Callable[[Image.Image], Any], see: Callable[[Any], Seen]):
-        """Open the tables, all shards of a corpus; threads `prepare` images, what a model is to `see` is made here."""
+        """Open the tables, all shards of a corpus.
+
+        `prepare` preprocesses an image and runs in threads. `see` turns a preprocessed image into inputs of the model
+        and runs in the calling thread.
+        """
         self.paths, self.prepare, self.see = paths, prepare, see
         self.table = Groups(paths, IMAGES, ["image_id", *PLACE])
         ids = read_table(paths, IMAGES, ["image_id"])["image_id"].to_pylist()
         self.row = {image: row for row, image in enumerate(ids)}
 
     def rows(self, images: Sequence[str]) -> Pictures:
-        """These images, in this order; TableError names the first that is not there."""
+        """Return these images, in this order.
+
+        Raises TableError that names the first image that is not in the tables.
+        """
         if missing := [image for image in images if image not in self.row]:
             raise TableError(f"{', '.join(self.paths)}: there is no image {missing[0]!r}")
         once = list(dict.fromkeys(images))
@@ -82,5 +89,5 @@ class PictureTable:
         return Pictures([seen[image] for image in images])
 
     def places(self, images: Sequence[str]) -> Places | None:
-        """Their order in files makes no difference: each is a file of its own."""
+        """Return None: images are decoded one by one, so the order of batches does not depend on their places."""
         return None

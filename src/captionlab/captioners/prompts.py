@@ -1,4 +1,4 @@
-"""What a model of the hub reads beside an image: a prompt, as its processor writes it, and how captions follow it."""
+"""Prompts of models of the Hugging Face hub: how a processor writes a prompt, and how captions follow the prompt."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,23 @@ from torch import Tensor
 
 from captionlab.networks.tokenizer import Tokenizer
 
-# What lies in a folder beside the weights and is stored with a captioner otherwise, or not needed.
+# Files of a processor's folder that are not stored with the processor: they are stored with the captioner, or not
+# needed.
 _OTHERS = {"config.json", "tokenizer.json"}
-# What has a number for each word, among what processors say.
+# Inputs of a model, named as processors name them, that have a number for each word.
 _WORDS = {"input_ids", "token_type_ids", "mm_token_type_ids"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
-# A word that stands for a caption; every tokenizer can write it.
+# Stands for a caption. Every tokenizer can write this word.
 _PROBE = "dog"
 
 
 def read_prompt(processor: Any, block: Mapping[str, Any], image: Image.Image) -> dict[str, Tensor]:
-    """What a model reads of an image and of the `prompt` or `chat` of a config: tensors (1, ...), without a mask.
+    """Return the inputs of a model, without a mask, for an image and the `prompt` or `chat` of a config.
 
-    `input_ids` (1, P) end where the caption begins. A `prompt` is written as the processor of the type takes it, with a
-    placeholder for the image where it wants one; what tokenizers put behind a text is left out. A `chat` is the text
-    of a user who shows the image, by the template of the model.
+    The inputs are tensors (1, ...). `input_ids` (1, P) end where the caption begins. A `prompt` is written as the
+    processor of the type expects it, with a placeholder for the image if the processor needs one. Tokens that the
+    tokenizer appends to a text are left out. A `chat` is the message of a user who shows the image, formatted with the
+    chat template of the model.
     """
     if "chat" in block:
         inputs = processor.apply_chat_template(
@@ -46,17 +48,17 @@ def read_prompt(processor: Any, block: Mapping[str, Any], image: Image.Image) ->
 
 
 def of_words(inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The part of it that has a number for each word."""
+    """Return the inputs of a model that have a number for each word."""
     return {name: value for name, value in inputs.items() if name in _WORDS}
 
 
 def of_image(inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The part of it that is said of the image."""
+    """Return the inputs of a model that describe the image."""
     return {name: value for name, value in inputs.items() if name not in _WORDS}
 
 
 def _tokens_behind(tokenizer: Any) -> int:
-    """How many tokens a tokenizer puts behind a text."""
+    """Return the number of tokens that a tokenizer appends to a text."""
     plain, whole = tokenizer(_PROBE, add_special_tokens=False).input_ids, tokenizer(_PROBE).input_ids
     return len(whole) - len(plain) - whole.index(plain[0])
 
@@ -69,10 +71,12 @@ def _turn(text: str, image: Image.Image | None = None) -> dict[str, Any]:
 def answer_form(
     processor: Any, block: Mapping[str, Any], ends: Sequence[int], prompt_ids: Sequence[int]
 ) -> tuple[str, int]:
-    """What stands between prompt and caption, and the token behind it: of `ends` the one that the chat template has.
+    """Return the text between the prompt and a caption, "" or white space, and the id of the token that ends a caption.
 
-    `prompt_ids` are those of the prompt. Training captions must be written as
-    the model writes its own: behind a colon `dog` is another token than ` dog`.
+    `prompt_ids` are the token ids of the prompt, and `ends` the ids that end an answer of the model. For a `chat`, the
+    end token is the token that the chat template writes after an answer, if it is in `ends`. Otherwise, the end token
+    is the first of `ends`. Training captions must be tokenized as the model writes its own captions: after a colon,
+    `dog` and ` dog` are different tokens.
     """
     if "chat" in block:
         asked = [_turn(block["chat"])]
@@ -84,7 +88,7 @@ def answer_form(
         end = following[0] if following and following[0] in ends else ends[0]
         return (lead, end) if whole.startswith(prompt) and not lead.strip() else ("", end)
     tokenizer, prompt = processor.tokenizer, block.get("prompt", "")
-    # Processors put more behind a prompt than is written there, as PaliGemma's does, which ends a line.
+    # A processor may append more than the prompt says. PaliGemma's processor appends a line break.
     last = prompt_ids[-1]
     if not prompt or last in tokenizer.all_special_ids or tokenizer.decode([last])[-1:].isspace():
         return "", ends[0]
@@ -95,7 +99,7 @@ def answer_form(
 
 
 class AnswerTokenizer(Tokenizer):
-    """The tokenizer of a model of the hub: of what it answers, the caption."""
+    """The tokenizer of a model of the Hugging Face hub. It takes the caption out of each answer of the model."""
 
     def __init__(
         self,
@@ -106,25 +110,25 @@ class AnswerTokenizer(Tokenizer):
         first_sentence: bool = False,
         max_words: int | None = None,
     ):
-        """Wrap a tokenizer of a model of `size` tokens, whose captions follow `lead` and end with the token `end`.
+        """Wrap the tokenizer of a model with `size` ids. Captions follow the text `lead` and end with the token `end`.
 
-        Of an answer the spaces around it are left out, and, where it is asked for, what comes after the first sentence
-        or after so many words.
+        White space around an answer is removed. With `first_sentence`, only the first sentence of an answer is kept.
+        With `max_words`, only that many words are kept.
         """
         super().__init__(tokenizer, end)
         self._size, self.lead, self.first_sentence, self.max_words = size, lead, first_sentence, max_words
 
     @property
     def size(self) -> int:
-        """Number of ids of the model, some of which may stand for nothing."""
+        """Return the number of ids of the model. Some ids may be unused."""
         return self._size
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each caption as it follows the prompt, without an end token."""
+        """Return the token ids of each caption as it follows the prompt, without an end token."""
         return super().encode([f"{self.lead}{text}" for text in texts])
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        """The captions in answers, whose tokens up to the first end count."""
+        """Return the captions in answers. Tokens after the first end token are ignored."""
         return [self._caption(text) for text in super().decode(tokens)]
 
     def _caption(self, answer: str) -> str:
@@ -135,7 +139,7 @@ class AnswerTokenizer(Tokenizer):
 
 
 def processor_files(processor: Any) -> dict[str, str]:
-    """What `save_pretrained` writes of a processor, by file, without the tokenizer's own."""
+    """Return the content of each file that `save_pretrained` writes for a processor, without config and tokenizer."""
     with TemporaryDirectory() as folder:
         processor.save_pretrained(folder)
         paths = [path for path in sorted(Path(folder).iterdir()) if path.name not in _OTHERS]
@@ -143,17 +147,17 @@ def processor_files(processor: Any) -> dict[str, str]:
 
 
 def write_processor(files: Mapping[str, str], tokenizer: Tokenizer, folder: Path) -> None:
-    """Write these files and the tokenizer into a folder."""
+    """Write the files of a processor and the tokenizer into a folder."""
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     tokenizer.save(folder / "tokenizer.json")
 
 
 def processor_of(files: Mapping[str, str], tokenizer: Tokenizer) -> Any:
-    """The processor that was stored as these files."""
+    """Return the processor that is stored in these files and this tokenizer."""
     from transformers import AutoProcessor
 
     with TemporaryDirectory() as folder:
         write_processor(files, tokenizer, Path(folder))
-        # Which class it is, is said by the type of the model otherwise.
+        # `files` contain the class of the processor, so transformers does not need the type of the model.
         return AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

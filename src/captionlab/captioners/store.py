@@ -1,4 +1,4 @@
-"""Captioners on disk: config.json (family and sizes), model.safetensors and tokenizer.json in a folder."""
+"""Captioners on disk: a folder with config.json (family and sizes), model.safetensors and tokenizer.json."""
 
 import json
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ FILES = ("config.json", "model.safetensors", "tokenizer.json")
 def save_captioner(
     captioner: Captioner[Any], tokenizer: Tokenizer, directory: AnyPath, origin: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the three files of a captioner; `origin` is what config.json shall say about where it comes from.
+    """Write the three files of a captioner. `origin` is stored in config.json and tells where the captioner comes from.
 
-    Of one with adapters these alone are written, with what they are adapters of.
+    If the captioner has adapters, only the adapters are written, and config.json names their parent.
     """
     config = {"family": captioner.family, "origin": dict(origin or {})}
     if adapters := captioner.adapters:
@@ -38,9 +38,11 @@ def save_captioner(
 
 
 def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tuple[Captioner[Any], Tokenizer]:
-    """Read a captioner, in evaluation mode, and its tokenizer; a CheckpointError names the file that does not fit.
+    """Read a captioner, in evaluation mode, and its tokenizer.
 
-    One that is adapters is read with its parent, whose folder is beside its own: with the whole line, if that is, too.
+    If the folder contains adapters, the parent is read from its folder beside `directory`. If the parent has adapters,
+    too, they are merged into its own parent first. Raises CheckpointError that names the
+    file that does not fit.
     """
     config, weights, tokenizer = (Path(directory) / name for name in FILES)
     described = _described(config)
@@ -56,18 +58,22 @@ def load_captioner(directory: AnyPath, device: str | torch.device = "cpu") -> tu
 
 
 def import_folder(family: str, folder: AnyPath, directory: AnyPath, block: Mapping[str, Any]) -> None:
-    """Store a captioner that was published as a folder, by the keys of its block; CheckpointError for another one."""
+    """Store a captioner that was published as a folder. `block` is the block of the captioner in the config.
+
+    Raises CheckpointError if the folder does not contain a captioner of this family.
+    """
     captioner, tokenizer = family_class("captioners", family).from_folder(folder, block)
     save_captioner(captioner, tokenizer, directory, {"weights": Path(folder).name, "blake2b": digest(folder)})
 
 
 def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, directory: AnyPath, **options: Any) -> None:
-    """Store a captioner whose weights lie in a PyTorch or safetensors file, published or made here.
+    """Store a captioner whose weights are a PyTorch or safetensors file, either published or made by captionlab.
 
-    Of one made here, config.json beside the weights says all. Of others sizes are read off the weights, and `options`,
-    those of `from_published` of the family, are what cannot be, if no config.json of transformers says it. ValueError
-    for options that a config.json contradicts; a CheckpointError says which keys are missing or unexpected, or why a
-    file cannot be read.
+    If captionlab made the weights, the config.json beside them has all sizes. Otherwise, sizes are read off the weights
+    and from a config.json of transformers beside the weights, if there is one. `options` are the remaining arguments of
+    the family's `from_published`. Raises ValueError if the config.json contradicts `family` or `options`. Raises
+    CheckpointError if a file cannot be read, if keys are missing or unexpected, or if the tokenizer has another number
+    of tokens.
     """
     beside, state = Path(weights).with_name(NAME), read_checkpoint(weights)
     if found := made_here(beside, "captioners", family):
@@ -87,7 +93,7 @@ def import_captioner(family: str, weights: AnyPath, tokenizer: AnyPath, director
 
 
 def _described(config: Path) -> dict[str, Any]:
-    """What a config.json says of a captioner; CheckpointError where it is none."""
+    """Read the description of a captioner from a config.json. Raises CheckpointError if it is not a JSON object."""
     try:
         return dict(json.loads(config.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
@@ -95,7 +101,10 @@ def _described(config: Path) -> dict[str, Any]:
 
 
 def _built(config: Path) -> Captioner[Any]:
-    """The captioner that a config.json describes, with random weights; CheckpointError where it describes none."""
+    """Return the captioner that a config.json describes, with random weights.
+
+    Raises CheckpointError if it describes none.
+    """
     described = _described(config)
     try:
         captioner: Captioner[Any] = family_class("captioners", described["family"])(**described["architecture"])
@@ -107,7 +116,7 @@ def _built(config: Path) -> Captioner[Any]:
 def _published(
     family: str, weights: AnyPath, checkpoint: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[Captioner[Any], dict[str, Any]]:
-    """A captioner of the sizes of a published checkpoint, with random weights, and the weights to load into it."""
+    """Return a captioner with the sizes of a published checkpoint, and the weights to load into it."""
     options = with_sizes_beside(weights, options, defined("captioners", family, "DECLARATION").imported)
     try:
         captioner, state = family_class("captioners", family).from_published(checkpoint, **options)
@@ -124,14 +133,14 @@ def _published(
 
 
 def _aliases(captioner: torch.nn.Module) -> dict[str, str]:
-    """Further names of tied weights, each with the name under which the weight is stored."""
+    """Return the additional names of tied weights, each with the name under which the weight is stored."""
     first: dict[int, str] = {}
     names = {name: first.setdefault(value.data_ptr(), name) for name, value in captioner.state_dict().items()}
     return {name: stored for name, stored in names.items() if name != stored}
 
 
 def _load_weights(captioner: torch.nn.Module, weights: Mapping[str, Any], path: AnyPath) -> None:
-    """Load weights strictly; a tied weight may be there under any of its names, or under several with equal values."""
+    """Load weights strictly. A tied weight may have any of its names, or several names with equal values."""
     expected, aliases = captioner.state_dict(), _aliases(captioner)
     stored = {aliases[name]: value for name, value in weights.items() if name in aliases}
     stored |= {name: value for name, value in weights.items() if name not in aliases}

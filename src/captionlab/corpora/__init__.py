@@ -1,1 +1,1 @@
-"""Corpora: images with texts, splits and perhaps objects, as Parquet tables."""
+"""Corpora: images with texts, splits and optionally objects, stored as Parquet tables."""

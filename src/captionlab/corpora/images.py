@@ -1,4 +1,4 @@
-"""Checking that image files can be decoded to their end, several at a time."""
+"""Checks that image files can be decoded to the end, several images at a time."""
 
 import struct
 from collections import deque
@@ -15,25 +15,25 @@ from captionlab.places import Place, open_place
 
 T = TypeVar("T")
 
-# Trouble of the machine, not of the image: leaving the image out would change the corpus from run to run.
+# Errors of the machine, not of the image: leaving the image out would change the corpus from run to run.
 _MACHINE = {EACCES, EIO, EMFILE, ENFILE, ENOMEM, EPERM, ESTALE, ETIMEDOUT}
-# Checks under way per thread: enough to keep a thread busy, few enough to bound memory.
+# Pending checks per thread: enough to keep a thread busy, few enough to bound memory.
 IN_FLIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why an entry is left out, one of the reasons of REJECTS, and what was found."""
+    """The reason why an entry is left out, as in the reasons of REJECTS, and details."""
 
     reason: str
     detail: str
 
 
 def check_image(place: Place) -> tuple[int, int] | Fault:
-    """Width and height of an image in pixels, when it is upright, or what is wrong with it.
+    """Return the width and height of the upright image in pixels, or the fault that rules the image out.
 
-    Raises OSError for trouble of the machine (too many open files, a failing disk, a file that may not be read), which
-    says nothing about the image.
+    Raises OSError for errors of the machine (too many open files, a failing disk, a file without read permission),
+    which say nothing about the image.
     """
     try:
         if place.size == 0:
@@ -51,16 +51,17 @@ def check_image(place: Place) -> tuple[int, int] | Fault:
         if error.errno in _MACHINE:
             raise
         return Fault("broken", error.strerror or str(error))
-    except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
+    except Exception as error:  # decoders raise all kinds of errors on damaged bytes
         return Fault("broken", f"{type(error).__name__}: {error}")
 
 
 def check_images(
     items: Iterable[tuple[T, Place | None]], threads: int
 ) -> Iterator[tuple[T, tuple[int, int] | Fault | None]]:
-    """`check_image` for pairs of an item and its place, many at once and in order; None where there is no place.
+    """Run `check_image` on pairs of an item and its place in several threads, and yield the results in order.
 
-    At most `IN_FLIGHT` items per thread are taken ahead of those yielded, so memory does not depend on their number.
+    If the place is None, the result is None. At most `IN_FLIGHT` items per thread are read ahead, so memory does not
+    depend on the number of items.
     """
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[tuple[T, Future[tuple[int, int] | Fault] | None]] = deque()
@@ -74,7 +75,10 @@ def check_images(
 
 
 def _zero_size_in_header(place: Place) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF or BMP that states it has no pixels; Pillow takes such a file for no image."""
+    """Return the width and height of a PNG, GIF or BMP file whose header states zero pixels, else None.
+
+    Pillow does not recognise such a file as an image.
+    """
     with open_place(place) as file:
         head = file.read(26)
     for magic, start, sizes in ((b"\x89PNG", 16, ">II"), (b"GIF8", 6, "<HH"), (b"BM", 18, "<ii")):

@@ -1,4 +1,4 @@
-"""The files and folders that a corpus of the config names, and whether they are there."""
+"""The files and folders that a corpus of the config names, and checks that they exist."""
 
 from collections.abc import Iterator, Mapping
 from glob import escape, glob
@@ -11,11 +11,11 @@ from captionlab.sources.table import hub_folder
 
 
 class CorpusError(ValueError):
-    """A corpus cannot be read as configured; the message says which key, file or entry, and what to do."""
+    """A corpus cannot be read as configured; the message names the key, file or entry and states what to do."""
 
 
 def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
-    """What the config gives for a key, per full key: {"images": ...}, {"images.train": ..., ...} or {}."""
+    """Return the paths of a key of the config, by full key: {"images": ...}, {"images.train": ..., ...} or {}."""
     value = config.get(key)
     if value is None:
         return {}
@@ -25,9 +25,10 @@ def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """The files that a corpus is read from: annotations, those of objects, and tars; none for the toy world.
+    """Return the input files of a corpus: annotations, object annotations and tars.
 
-    Where the names of images are all that is read of a folder, it and the folders in it.
+    If the reader reads the contents of a folder instead, the matching files of the folder are returned, or the folder
+    and its subfolders if only the names of images are read. The list is empty for the toy world.
     """
     named = [root / path for key in _file_keys(config) for path in named_paths(config, key).values()]
     named += [tar for key in _pattern_keys(config) for path in config[key].values() for tar in tars(root, path)]
@@ -35,31 +36,34 @@ def input_files(config: Mapping[str, Any], root: Path) -> list[Path]:
 
 
 def folder_of(config: Mapping[str, Any]) -> str:
-    """The folder of a corpus whose reader reads what it finds there; a repository of the hub has a place of its own."""
+    """Return the folder whose contents a reader reads; for a repository of the hub this is its download folder."""
     if "repository" in config:
         return hub_folder(config["repository"], config["revision"])
     return str(config.get("folder", config.get("images")))
 
 
 def tars(root: Path, pattern: str) -> list[Path]:
-    """The tars that a pattern names, by name: itself, those in a folder of this name, or what * and ? stand for."""
-    plain = pattern.replace("[", "[[]")  # which glob would take for the start of a choice
+    """Return the tars that a pattern matches, sorted by name.
+
+    The pattern is a tar, a folder of tars, or a path with * and ? as wildcards.
+    """
+    plain = pattern.replace("[", "[[]")  # glob would read [ as the start of a character set
     found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / plain)))
     folders = [sorted(path.glob("*.tar")) if path.is_dir() else [path] for path in sorted(found)]
-    # Beside its tars img2dataset leaves tables and statistics.
+    # img2dataset also writes tables and statistics beside its tars.
     return [path for folder in folders for path in folder if path.suffix == ".tar"]
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
-    """Raise a CorpusError that lists what `input_mistakes` finds."""
+    """Raise a CorpusError that lists all sentences of `input_mistakes`, if there are any."""
     if mistakes := list(input_mistakes(config, root, name)):
         raise CorpusError("; ".join(mistakes))
 
 
 def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
-    """A sentence that names the key for each file, folder or folder of a split that is not there.
+    """Yield a sentence that names the key for each missing file or folder and for each split without images.
 
-    `root` is the folder that relative paths start from, `name` the corpus in the config.
+    `root` is the folder that relative paths start from, `name` is the name of the corpus in the config.
     """
     reader = _reader(config)
     required = reader.required if reader else ()
@@ -79,7 +83,7 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys if "annotations" in required else ():
-        # Every split needs its folder of images; objects may be given for some splits only.
+        # Every split needs a folder of images. Objects are optional per split.
         splits, given = set(config["annotations"]), config.get(key)
         if isinstance(given, Mapping):
             if key == "images" and (missing := sorted(splits - set(given))):
@@ -89,9 +93,9 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 
 
 def _folder_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
-    """What is wrong with the folder of a corpus whose reader reads what it finds there."""
+    """Yield a sentence for each mistake in the folder of a corpus whose reader reads the contents of a folder."""
     reader = _reader(config)
-    if not reader or not reader.contents or "images" in reader.required:  # then it is checked as theirs
+    if not reader or not reader.contents or "images" in reader.required:  # `images` is checked by the caller
         return
     given = [key for key in ("repository", "folder") if key in config]
     if len(given) != 1 or ("revision" in config) != ("repository" in config):
@@ -103,7 +107,7 @@ def _folder_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterat
 
 
 def _contents(config: Mapping[str, Any], root: Path) -> list[Path]:
-    """What a reader reads in its folder, by name, without what is hidden."""
+    """Return the files that a reader reads in its folder, sorted by name, without hidden files."""
     reader = _reader(config)
     if not reader or not reader.contents:
         return []
@@ -123,5 +127,5 @@ def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reader(config: Mapping[str, Any]) -> CorpusReader | None:
-    """The declaration of the reader of a corpus; the toy world is no reader."""
+    """Return the declaration of the reader of a corpus, or None for the toy world."""
     return declared("corpora.readers", CorpusReader, "read").get(config["reader"])

@@ -1,4 +1,4 @@
-"""From the entries of a reader to the five tables of a corpus, in one pass and in constant memory."""
+"""Conversion of the entries of a reader into the five tables of a corpus, in one pass and in constant memory."""
 
 import logging
 import math
@@ -21,11 +21,11 @@ from captionlab.tables import ROW_GROUP
 
 logger = logging.getLogger(__name__)
 
-# Share of the images that may be rejected where the config does not say.
+# Default of the share of the images that may be rejected.
 MAX_REJECTED = 0.01
-# Rejects quoted in the error when there are too many of them.
+# Number of rejects quoted in the error if there are too many.
 QUOTED = 5
-# Where the folder of the images is empty, so many that are missing are enough to say so: an index may promise millions.
+# If the folder of the images is empty, reading stops after this number of missing images: there may be millions.
 HOPELESS = 10_000
 
 _BREAK = "\t\n\v\f\r\x85\u2028\u2029"
@@ -35,16 +35,18 @@ _BREAKS = re.compile(f" *[{_BREAK}][ {_BREAK}]*")
 def read_corpus(
     config: Mapping[str, Any], root: Path, outputs: Mapping[str, Path], threads: int, name: str
 ) -> dict[str, int]:
-    """Read a corpus, check its images, and write its tables: images, captions, objects, scenes and rejects.
+    """Read a corpus, check its images, write its five tables and return the number of rows per table.
 
-    `config` is the block of the corpus in the config, `name` its name there, `root` the folder that relative paths
-    start from; `outputs` gives the file of each table. An image that is missing, empty, broken, of zero size or of
-    values that no one can interpret, listed before, or without a caption where one is due becomes a row of rejects. So
-    does an image that keeps some captions and loses empty ones, but it stays and is not counted as rejected. Returns
-    the rows per table.
+    `config` is the block of the corpus in the config, `name` is its name, and `root` is the folder that relative paths
+    start from. `outputs` has the file of each table: images, captions, objects, scene captions and rejects. `threads`
+    is the number of threads that check images.
 
-    Raises CorpusError when a file is missing or malformed, when more than the share `max_rejected` of the images is
-    rejected, or when no image is left; no table is left behind then.
+    An image becomes a row of rejects if it is missing, empty, broken, of zero size, of pixel values that cannot be
+    interpreted, listed before, or without an expected caption. An image that loses empty captions and keeps others also
+    gets a row of rejects. It stays in the corpus and is not counted as rejected.
+
+    Raises CorpusError if a file is missing or malformed, if a larger share than `max_rejected` of the images is
+    rejected, or if no image is left. No table is written in these cases.
     """
     limit = config.get("max_rejected", MAX_REJECTED)
     if not 0 <= limit <= 1:
@@ -68,7 +70,7 @@ def read_corpus(
 
 
 def clean(text: str) -> str:
-    """A caption on one line: breaks and tabs become one space, the ends are stripped, everything else stays.
+    """Return a caption on one line: line breaks and tabs become one space, and the ends are stripped.
 
     Half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes the replacement character.
     """
@@ -77,7 +79,7 @@ def clean(text: str) -> str:
 
 
 class _Candidate(NamedTuple):
-    """An entry with its rank, clean texts and what rules it out before its image is opened; which texts are empty."""
+    """An entry with its rank, clean texts and a fault known before its image is opened; `empty` names empty texts."""
 
     position: int
     entry: Entry
@@ -86,7 +88,7 @@ class _Candidate(NamedTuple):
 
 @dataclass(slots=True)
 class _Tally:
-    """What was met so far, in entries."""
+    """Counts of entries, of faults by reason, and of problems to report; `first` describes the first rejects."""
 
     entries: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
@@ -96,8 +98,8 @@ class _Tally:
 
 
 def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, Place | None]]:
-    """Each entry with the image to open, if there is one and nothing rules it out already."""
-    # A temporary file: the keys of millions of images fill the memory.
+    """Yield each entry with the place of the image to open, or None if there is no image or the entry has a fault."""
+    # A temporary file, because the keys of millions of images would fill the memory.
     seen = sqlite3.connect("", isolation_level=None)
     seen.execute("PRAGMA journal_mode = OFF")
     seen.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
@@ -119,7 +121,7 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, Place | 
 
 
 def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int) -> Fault | None:
-    """That this of an entry was met before; nothing, and it is noted, when it is new."""
+    """Return a fault if the value occurred in an earlier entry. Otherwise store the value and return None."""
     key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
     if value is None or seen.execute(insert, (key, position)).rowcount:
         return None
@@ -138,19 +140,19 @@ def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -
 
 
 def _append_reject(rejects: Rows, candidate: _Candidate, reason: str, detail: str) -> None:
-    """Append a row of rejects; its detail begins with the name of the image in its container, if it has one."""
+    """Append a row of rejects. If the image has a name in its container, the detail begins with this name."""
     position, entry, _ = candidate
     named = f"{entry.member}: {detail}" if entry.member else detail
     rejects.append(position, entry.image_id, _file_of(entry), reason, named)
 
 
 def _file_of(entry: Entry) -> str | None:
-    """The file that an image is in, alone or with others."""
+    """Return the file that contains the image, alone or with other images."""
     return entry.place.path if entry.place else None
 
 
 def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping[str, Rows], tally: _Tally) -> None:
-    """Append the rows of an entry whose image, if it has one, was found to be of this size."""
+    """Append the rows of an entry. `size` is the decoded size of its image, None if there is no image."""
     position, entry, empty = candidate
     width, height = size or entry.size
     place = entry.place or Place()
@@ -170,18 +172,18 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
 
 
 def _without_images(config: Mapping[str, Any], root: Path) -> bool:
-    """Whether the folders of the images are empty, so that no image will be found."""
+    """Return whether all folders of images are empty, so that no image will be found."""
     folders = named_paths(config, "images").values()
     return bool(folders) and not any(any((root / folder).iterdir()) for folder in folders)
 
 
 def _shown(files: Sequence[Path]) -> str:
-    """Files, for a sentence."""
+    """Return the names of files for a message, at most QUOTED."""
     return ", ".join(map(str, files[:QUOTED])) + (f" and {len(files) - QUOTED} more" if len(files) > QUOTED else "")
 
 
 def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
-    """Log what was rejected, and raise a CorpusError when that is too much."""
+    """Log the rejects, and raise a CorpusError if there are no entries, too many rejects, or no image left."""
     if tally.entries == 0:
         raise CorpusError(f"corpora.{name}: there is no image in {files}, or none of the domain that is asked for")
     rejected = tally.reasons.total()
@@ -200,7 +202,7 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     if tally.reasons["missing"] > rejected / 2:
         advice.insert(0, f"check that corpora.{name}.images is the right folder")
     if rejected < tally.entries:
-        # Rounded up, so that the value holds when it is copied into the config.
+        # Rounded up, so that the value is large enough when it is copied into the config.
         advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
     raise CorpusError(
         f"corpora.{name}: {rejected} of {first}{tally.entries} images in {files} are rejected ({reasons}), a share of "

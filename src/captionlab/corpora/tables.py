@@ -1,4 +1,4 @@
-"""The five tables of a corpus on their way to disk."""
+"""Writing of the five tables of a corpus."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,7 +18,11 @@ TABLES = {
 
 
 class Rows:
-    """Rows on their way to a table, which wait until they are `most`, hold a lot of bytes, or are flushed."""
+    """Rows that wait to be written to a table.
+
+    They are written when `most` rows are waiting, when their images hold GROUP_BYTES or more, or on `flush`. If `most`
+    is None, they are written on `flush` only.
+    """
 
     def __init__(self, writer: TableWriter, most: int | None):
         self.writer, self.most = writer, most
@@ -26,14 +30,14 @@ class Rows:
         self.held = 0  # bytes of images
 
     def append(self, *row: Any) -> None:
-        """Add a row: its values in the order of the columns."""
+        """Add a row, with its values in the order of the columns."""
         self.waiting.append(row)
         self.held += sum(len(value) for value in row if isinstance(value, bytes))
         if self.most is not None and (len(self.waiting) == self.most or self.held >= GROUP_BYTES):
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         if self.waiting:
             self.writer.write(dict(zip(self.writer.table_schema.columns, zip(*self.waiting, strict=True), strict=True)))
             self.waiting.clear()
@@ -42,7 +46,7 @@ class Rows:
 
 @contextmanager
 def corpus_tables(paths: Mapping[str, Path], most: int | None = None) -> Iterator[Mapping[str, Rows]]:
-    """The rows of each table; its file appears when the block ends without an error."""
+    """Yield the rows of each table by name. The files appear when the block ends without an error."""
     with ExitStack() as stack:
         tables = {
             name: Rows(stack.enter_context(TableWriter(paths[name], kind)), most) for name, kind in TABLES.items()

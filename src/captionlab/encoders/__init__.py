@@ -1,1 +1,1 @@
-"""Encoders: frozen models that turn images, and perhaps texts, into vectors; and tables of embeddings."""
+"""Encoders: frozen models that turn images, and possibly texts, into vectors, and tables of embeddings."""

@@ -1,6 +1,7 @@
-"""Tables of embeddings, from and to tensors without a Python loop over their values.
+"""Tables of embeddings, converted from and to tensors without a Python loop over their values.
 
-Patch features, a vector for each place, are embeddings with a shape, (places, d), in the metadata of their table.
+Patch features have a vector for each place of an image. They are embeddings with a shape, (places, d), in the metadata
+of their table.
 """
 
 import os
@@ -15,14 +16,17 @@ from captionlab.groups import Groups
 from captionlab.schemas import embeddings_schema
 from captionlab.tables import TableError, TableSchema, read_metadata, read_schema
 
-# The key of the metadata that has the shape of an embedding, where that is no vector.
+# Key of the metadata that has the shape of an embedding, if it is not a vector.
 SHAPE = "shape"
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class Embeddings:
-    """The embeddings `values` (n, d), or (n, places, d), float32, of images `ids`; `index` says which row is whose."""
+    """The embeddings `values` (n, d) or (n, places, d), float32, of the images `ids`.
+
+    `index` maps an image to its row.
+    """
 
     def __init__(self, ids: list[str], values: Tensor, files: list[str]):
         self.ids, self.values, self.files = ids, values, files
@@ -31,17 +35,20 @@ class Embeddings:
             raise _repeated(files, next(image_id for row, image_id in enumerate(ids) if self.index[image_id] != row))
 
     def rows(self, ids: Sequence[str]) -> Tensor:
-        """The embeddings (len(ids), ...) of these images, in this order; TableError names the first that has none."""
+        """Return the embeddings (len(ids), ...) of images, in this order.
+
+        Raises TableError that names the first image without an embedding.
+        """
         if missing := [image_id for image_id in ids if image_id not in self.index]:
             raise _missing(self.files, missing, len(ids))
         return self.values[[self.index[image_id] for image_id in ids]]
 
 
 def load_embeddings(paths: Paths, ids: Sequence[str] | None = None) -> Embeddings:
-    """Read the shards of a table of embeddings as one tensor: all in their order, or those of `ids` in that order.
+    """Read the shards of a table of embeddings as one tensor: all images in the table's order, or `ids` in their order.
 
-    Memory is that of what is kept and of a group of rows. Raises TableError that names file and image for a value that
-    is not a finite number, an image with two embeddings or none, and files of different sizes of embedding.
+    Memory holds the result and a row group. Raises TableError that names file and image if a value is not finite, if an
+    image has no embedding or several, or if the files have embeddings of different sizes.
     """
     files, kind, shape = _files(paths)
     if ids is None:
@@ -63,15 +70,16 @@ def load_embeddings(paths: Paths, ids: Sequence[str] | None = None) -> Embedding
 
 
 def embedding_shape(paths: Paths) -> tuple[int, ...]:
-    """The shape of an embedding in the shards of a table: (d,), or (places, d)."""
+    """Return the shape of an embedding in the shards of a table: (d,) or (places, d)."""
     return _files(paths)[2]
 
 
 def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[Tensor]:
-    """The embeddings of `ids`, in that order, `batch` at a time (fewer in the last one), as float32 (n, ...).
+    """Yield the embeddings of `ids`, in this order, `batch` at a time (fewer in the last batch), as float32 (n, ...).
 
-    An embedding that is read before its turn waits. So little is in memory where the table has the order of `ids`, as
-    embed_images writes it, and the whole table in the worst case. Raises TableError for what is wrong or missing.
+    An embedding that is read before its turn is kept in memory. So memory is small if the table has the order of `ids`,
+    as embed_images writes it. In the worst case, the whole table is in memory. Raises TableError if a value is not
+    finite, if an embedding is missing, or if the files have embeddings of different sizes.
     """
     files, kind, shape = _files(paths)
     wanted, done, ready = set(ids), 0, 0
@@ -91,7 +99,10 @@ def stream_embeddings(paths: Paths, ids: Sequence[str], batch: int) -> Iterator[
 def embedding_rows(
     ids: pa.ChunkedArray, values: np.ndarray, kind: TableSchema, path: str | os.PathLike[str]
 ) -> pa.Table:
-    """Embeddings (n, ...) as rows of a table; TableError names the image whose values that table cannot hold."""
+    """Return embeddings (n, ...) as rows of a table.
+
+    Raises TableError that names an image with values outside its type.
+    """
     stored = kind.columns["embedding"].type
     with np.errstate(over="ignore"):
         array = np.ascontiguousarray(values, dtype=stored.value_type.to_pandas_dtype()).reshape(len(ids), -1)
@@ -102,7 +113,7 @@ def embedding_rows(
 
 
 def _files(paths: Paths) -> tuple[list[str], TableSchema, tuple[int, ...]]:
-    """The files of a table of embeddings, their common kind, and the shape of an embedding."""
+    """Return the files of a table of embeddings, their common schema, and the shape of an embedding."""
     files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
     if not files:
         raise TableError("no file of embeddings was given")
@@ -127,7 +138,7 @@ def _schema_of(path: str) -> TableSchema:
 
 
 def _arrays(files: Sequence[str], kind: TableSchema) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Images and their embeddings (n, d), group by group of rows."""
+    """Yield image ids and their embeddings (n, d) for each row group."""
     for path in files:
         groups = Groups([path], kind)
         for number in range(len(groups)):

@@ -1,8 +1,9 @@
-"""What every encoder offers: the contract of a family, with defaults for what not every family can.
+"""Encoder: the interface of all families of encoders, with defaults for methods that not every family has.
 
-A family is a module of this package: its FAMILY is a subclass of Encoder, its DECLARATION says what the graph must know
-of it (captionlab.declarations.EncoderFamily), and its name is the name of the module. Its `import_weights` reads what
-was published, and `stated` says which keys of a block would say what in a `config` that is stored.
+A family is a module of this package and has the name of the module. `FAMILY` is a subclass of Encoder. `DECLARATION`
+(captionlab.declarations.EncoderFamily) tells the workflow about the family without importing the module.
+`import_weights` reads published weights. `stated` returns the values that a stored `config` implies for keys of a
+block.
 """
 
 import json
@@ -20,10 +21,10 @@ from captionlab.networks.checkpoints import read_checkpoint, write_model
 
 
 class Encoder(Member, ABC):
-    """A frozen model that turns images, and perhaps texts, into vectors; its `config` is stored beside the weights."""
+    """A frozen model that turns images, and possibly texts, into vectors. `config` is stored beside the weights."""
 
     batch: ClassVar[int] = 256
-    """so many preprocessed images are embedded at once; 1 where they differ in size"""
+    """number of preprocessed images that are embedded at once; 1 if they differ in size"""
 
     def __init__(self, model: Any, config: Mapping[str, Any], device: str = "cpu"):
         self.model = model.to(device).requires_grad_(False).eval()
@@ -32,62 +33,80 @@ class Encoder(Member, ABC):
     @classmethod
     @abstractmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
-        """The model that this config describes."""
+        """Return the model that a config describes, with random weights."""
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str], device: str = "cpu") -> Self:
-        """The encoder that `save` wrote."""
+        """Return the encoder that `save` wrote into a folder."""
         config = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
         model = cls.with_random_weights(config)
         model.load_state_dict(read_checkpoint(Path(directory) / "model.safetensors"))
         return cls(model, config, device)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json and model.safetensors."""
+        """Write config.json and model.safetensors into a folder."""
         write_model(directory, {"family": self.family, **self.config}, self.model.state_dict())
 
     @property
     @abstractmethod
     def image_dimensions(self) -> int:
-        """Size of an embedding of an image."""
+        """Return the size of the embedding of an image."""
 
     @abstractmethod
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An RGB image as bytes (3, height, width)."""
+        """Return an RGB image as uint8 (3, height, width), preprocessed for `embed_images`."""
 
     @abstractmethod
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """Embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
+        """Return embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
 
     @property
     def patch_shape(self) -> tuple[int, int]:
-        """Places of an image, and the size of the vector of each."""
+        """Return the number of places of an image, and the size of the vector at each place.
+
+        Raises NotImplementedError for a family without patch features.
+        """
         raise NotImplementedError(f"a {self.family} gives no patch features")
 
     def embed_patches(self, pixels: Tensor) -> Tensor:
-        """Patch features (n, places, d), float32, of preprocessed images: a vector for each place, row by row."""
+        """Return the patch features (n, places, d), float32, of preprocessed images, with the places row by row.
+
+        Raises NotImplementedError for a family without patch features.
+        """
         raise NotImplementedError(f"a {self.family} gives no patch features")
 
     @property
     def logit_scale(self) -> float:
-        """The learned factor between cosine and logit."""
+        """Return the learned factor between cosine and logit.
+
+        Raises NotImplementedError for a family that embeds no texts.
+        """
         raise NotImplementedError(f"a {self.family} embeds no texts")
 
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """Text embeddings (n, d), float32, not normalised, in the order of the captions; each distinct one once."""
+        """Return the embeddings (n, d), float32, not normalised, of captions, in their order.
+
+        Equal captions are embedded once. Raises NotImplementedError for a family that embeds no texts.
+        """
         raise NotImplementedError(f"a {self.family} embeds no texts")
 
     def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
-        """How many tokens of each caption `embed_texts` does not read, because the caption is too long."""
+        """Return for each caption the number of tokens that `embed_texts` ignores, because the caption is too long.
+
+        Raises NotImplementedError for a family that embeds no texts.
+        """
         raise NotImplementedError(f"a {self.family} embeds no texts")
 
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
-        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        """Return the encoder without its image tower, which can only embed texts. `notes` are added to its config.
+
+        Raises NotImplementedError for a family that embeds no texts.
+        """
         raise NotImplementedError(f"a {self.family} embeds no texts")
 
 
 class DualEncoder(Encoder):
-    """A frozen model of images and texts; `config` has its `architecture` and what its preprocessing needs."""
+    """A frozen model of images and texts. `config` has its `architecture` and the settings of its preprocessing."""
 
     image_tower: ClassVar[str]
     """name of the module that only images need"""
@@ -95,11 +114,11 @@ class DualEncoder(Encoder):
     @staticmethod
     @abstractmethod
     def build(architecture: Mapping[str, Any]) -> Any:
-        """A model of that architecture, with both towers and random weights."""
+        """Return a model of an architecture with both towers and random weights."""
 
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
-        """The model that this config describes, perhaps without its image tower."""
+        """Return the model that a config describes, with random weights. The config may exclude the image tower."""
         model = cls.build(config["architecture"])
         if not config.get("image_tower", True):
             delattr(model, cls.image_tower)
@@ -107,11 +126,11 @@ class DualEncoder(Encoder):
 
     @property
     def logit_scale(self) -> float:
-        """The learned factor between cosine and logit."""
+        """Return the learned factor between cosine and logit."""
         return float(self.model.logit_scale.exp())
 
     def text_tower(self, notes: Mapping[str, Any]) -> Self:
-        """The same encoder for texts alone, of which images can no longer be embedded; `notes` join its config."""
+        """Return the encoder without its image tower, which can only embed texts. `notes` are added to its config."""
         config = {**self.config, "image_tower": False, **notes}
         model, tower = self.with_random_weights(config), f"{self.image_tower}."
         model.load_state_dict({n: value for n, value in self.model.state_dict().items() if not n.startswith(tower)})

@@ -1,4 +1,4 @@
-"""Images as an encoder wants them, and the table of their embeddings."""
+"""Preprocessing of images for encoders, and the table of their embeddings."""
 
 import math
 import os
@@ -28,20 +28,20 @@ Prepared = TypeVar("Prepared")
 
 
 def normalise(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """Pixels (n, 3, height, width), 0 to 255, scaled to 0..1, then to mean 0 and deviation 1."""
+    """Scale pixels (n, 3, height, width) from 0..255 to 0..1, subtract the mean and divide by the deviation."""
     centre = torch.tensor(mean, device=pixels.device).view(3, 1, 1)
     spread = torch.tensor(std, device=pixels.device).view(3, 1, 1)
     return (pixels.float() / 255 - centre) / spread
 
 
 def crop(image: Image.Image, size: int) -> Tensor:
-    """An RGB image as bytes (3, size, size): its shorter side resized to `size` (bicubic), then the middle cut out.
+    """Return the centre of an RGB image as uint8 (3, size, size), its shorter side resized to `size` (bicubic).
 
     As in github.com/openai/CLIP (`_transform`).
     """
     width, height = image.size
     shorter = min(width, height)
-    # The longer side is rounded down and the middle is rounded half to even, as torchvision does.
+    # The longer side is rounded down and the centre is rounded half to even, as in torchvision.
     width, height = int(size * width / shorter), int(size * height / shorter)
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BICUBIC)
@@ -51,19 +51,22 @@ def crop(image: Image.Image, size: int) -> Tensor:
 
 
 def colours(image: Image.Image) -> Tensor:
-    """An RGB image as bytes (3, height, width), of its own size."""
+    """Return an RGB image as uint8 (3, height, width), in its own size."""
     return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
 
 
 def squeeze(image: Image.Image, size: int) -> Tensor:
-    """An RGB image as bytes (3, size, size), resized (bicubic) in both directions."""
+    """Return an RGB image as uint8 (3, size, size), resized (bicubic) in both directions."""
     return colours(image.resize((size, size), Image.Resampling.BICUBIC))
 
 
 def decode(
     images: Iterable[pa.Table], prepare: Callable[[Image.Image], Prepared], threads: int, ahead: int = 512
 ) -> Iterator[Prepared]:
-    """Prepared images of tables (image_id and PLACE), at most `ahead` in memory; ValueError names a broken one."""
+    """Yield the preprocessed images of tables with the columns image_id and PLACE, with at most `ahead` in memory.
+
+    `prepare` runs in `threads` threads. Raises ValueError that names an image that cannot be decoded.
+    """
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Prepared]] = deque()
         for chunk in (chunk for table in images for chunk in table.to_batches(max_chunksize=ahead)):
@@ -78,7 +81,7 @@ def decode(
 def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared]) -> Prepared:
     try:
         return prepare(open_image(row))
-    except Exception as error:  # decoders raise whatever damaged bytes make them stumble over
+    except Exception as error:  # decoders raise any type of error for damaged bytes
         raise ValueError(
             f"image {row['image_id']!r} ({place_of(row)}) cannot be decoded: {error}; it could be when its corpus was "
             "read, so restore it, or delete the tables of the corpus and run again to leave it out"
@@ -88,9 +91,10 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared])
 def _rows_of_shard(
     images: str | os.PathLike[str], shard: str, split: str | None
 ) -> tuple[int, Callable[[Sequence[str]], Iterator[pa.Table]]]:
-    """How many rows a shard of a table of images has, or of those of a split, and what reads some columns of them.
+    """Return the number of rows in a shard of a table of images, and a function that reads some columns of the rows.
 
-    Groups of rows that the shard has nothing of are not read: bytes of images may be in them.
+    With `split`, the shard is a part of the images of the split. Row groups without rows of the shard are not read,
+    because they may contain the bytes of images.
     """
     if split is None:
         part = shard_rows(shard, Groups([images], IMAGES, ["image_id"]).rows)
@@ -119,13 +123,14 @@ def embed_images(
     patches: bool = False,
     split: str | None = None,
 ) -> None:
-    """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in its order.
+    """Write the embeddings, or the patch features, of a shard of a table of images to `output`, in the table's order.
 
-    With `split` the shard is one of the images of that split, and no others are opened.
+    With `split`, the shard is a part of the images of the split, and no other images are opened. `batch` images are
+    embedded at a time. Raises ValueError that names an image that cannot be decoded.
     """
     count, read = _rows_of_shard(images, shard, split)
-    # Half precision would change the rank of about two in a thousand captions of the toy world. No caption is ranked
-    # by patch features, which are large.
+    # Half precision would change the rank of about two in a thousand captions of the toy world. Patch features are
+    # large, and no caption is ranked by them, so they are stored in half precision.
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
@@ -133,7 +138,7 @@ def embed_images(
     pixels = progress(decode(rows, encoder.preprocess, threads, 2 * batch), "images", count)
     ids = (image for table in read(["image_id"]) for image in table["image_id"].to_pylist())
     with TableWriter(output, kind, metadata) as writer:
-        # A row group at a time: written batch by batch, a large table would fall into tiny pieces.
+        # Writes a row group at a time. Writing batch by batch would split a large table into tiny groups.
         while group := list(islice(ids, kind.group_rows)):
             batches = (islice(pixels, min(batch, len(group) - done)) for done in range(0, len(group), batch))
             values = torch.cat([embed(torch.stack(list(images_of))).cpu() for images_of in batches])

@@ -1,4 +1,4 @@
-"""The most similar other images of each image, by the cosine of an encoder's embeddings: hard negatives.
+"""Hard negatives: the most similar other images of each image, by the cosine of an encoder's embeddings.
 
 Dessì et al. 2023, appendix D.2; in the authors' code scripts/compute_hard_negatives.py.
 """
@@ -24,14 +24,15 @@ NEIGHBOURS = TableSchema(
     neighbours=Column(pa.list_(pa.string()), "other images, the most similar first"),
     similarities=Column(pa.list_(pa.float32()), "cosine of each with the image"),
 )
-# Similarities held at a time; bounds memory to about 250 MB.
+# Number of similarities in memory at a time, which limits memory to about 250 MB.
 SCORES = 64_000_000
 
 
 def nearest(embeddings: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Rows (n, count) of the `count` most similar others of each embedding (n, d), best first, and their cosines.
+    """Return the rows (n, count) of the most similar other embeddings of each embedding (n, d), and their cosines.
 
-    An image is no neighbour of itself, a copy of it is. ValueError when there are too few others.
+    The most similar embedding is the first. An image is not a neighbour of itself, but a copy of the image is. Raises
+    ValueError if `count` is not below n.
     """
     images = len(embeddings)
     if count >= images:
@@ -51,7 +52,7 @@ def nearest(embeddings: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def neighbour_columns(ids: Sequence[str], rows: Tensor, similarities: Tensor) -> dict[str, pa.Array | list[str]]:
-    """Columns of the NEIGHBOURS table of images `ids`."""
+    """Return the columns of the NEIGHBOURS table for the images `ids`, from the result of `nearest`."""
     names = np.array(ids, dtype=object)[rows.cpu().numpy()]
     return {
         "image_id": list(ids),
@@ -61,7 +62,10 @@ def neighbour_columns(ids: Sequence[str], rows: Tensor, similarities: Tensor) ->
 
 
 def read_neighbours(path: str | os.PathLike[str], ids: Sequence[str], count: int) -> Tensor:
-    """Rows (len(ids), count), among `ids`, of their nearest neighbours; TableError for a table of others or fewer."""
+    """Return the nearest neighbours of the images `ids` as row numbers in `ids`, int64 (len(ids), count).
+
+    Raises TableError if the table is of other images or has fewer than `count` neighbours of an image.
+    """
     table = read_table(path, NEIGHBOURS, ["image_id", "neighbours"])
     found = dict(zip(table["image_id"].to_pylist(), table["neighbours"].to_pylist(), strict=True))
     place = {image_id: row for row, image_id in enumerate(ids)}

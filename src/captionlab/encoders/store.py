@@ -1,4 +1,4 @@
-"""Encoders on disk, whatever their family: config.json says which it is."""
+"""Encoders of any family on disk. The config.json of an encoder names its family."""
 
 import json
 import os
@@ -13,16 +13,17 @@ from captionlab.networks.checkpoints import CheckpointError, check_fit, read_che
 
 
 def load_encoder(directory: str | os.PathLike[str], device: str = "cpu") -> Encoder:
-    """The encoder in a folder."""
+    """Read the encoder in a folder."""
     family = json.loads((Path(directory) / NAME).read_text(encoding="utf-8"))["family"]
     return family_class("encoders", family).load(directory, device)
 
 
 def import_encoder(config: Mapping[str, Any], *files: str | os.PathLike[str]) -> Encoder:
-    """The encoder of a block of the config, in these files, the weights first, or by a published name without any.
+    """Return the encoder of a block of the config, from `files` or, without files, by its published name.
 
-    Where a config.json of an encoder made here lies beside the weights, it says all of it. ValueError, of published
-    weights a CheckpointError, for what does not fit.
+    The weights are the first of `files`. If captionlab made the weights, the config.json beside them has all sizes.
+    Raises ValueError if the config.json contradicts `config`. Raises CheckpointError if the weights cannot be read or
+    do not fit.
     """
     beside = Path(files[0]).with_name(NAME) if files else None
     if beside is None or not (found := made_here(beside, "encoders", config["family"])):

@@ -1,1 +1,1 @@
-"""Measuring captions: n-gram metrics, retrieval, and intervals around both."""
+"""Metrics of captions: n-gram metrics, retrieval, and intervals for their values."""

@@ -1,4 +1,4 @@
-"""Categories of objects and the words that captions have for them."""
+"""Categories of objects and the words that captions use for them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _EXPECTED = (
     "{categories: {name: [word, ...], ...}, plurals: {word: [plural, ...], ...}, verbs: [word, ...], "
     "adjectives: [word, ...], nothing: [compound, ...]}"
 )
-# Right before a word these say that it is no verb: articles, possessives but `her`, and prepositions but `to`.
+# Words after which a word is no verb: articles, possessives except `her`, and prepositions except `to`.
 _BEFORE_NOUNS = frozenset(
     (
         *("a", "an", "the", "his", "its", "their", "our", "my", "your"),
@@ -25,17 +25,17 @@ _BEFORE_NOUNS = frozenset(
     )
 )
 _PATH = str | os.PathLike[str]
-# A word, or the words of a compound.
+# The words of a compound, or a single word.
 Phrase = tuple[str, ...]
 
 
 class CategoriesError(ValueError):
-    """A list of categories cannot be used; the message says what is wrong with which category or word."""
+    """A list of categories cannot be used. The message names the category or word that is wrong, and says why."""
 
 
 @dataclass(frozen=True)
 class Mention:
-    """Words of a caption that name an object, and the category of that."""
+    """Words of a caption that name an object, and the category of the object."""
 
     words: str
     category: str
@@ -43,9 +43,10 @@ class Mention:
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories of objects: for each word or compound that names one its category, None for one that names nothing.
+    """Words and compounds, each with its category of objects, or None if it names no object.
 
-    Words and compounds are there in singular and plural. Some of the words are `verbs` or `adjectives`, too.
+    Words and compounds are listed in singular and plural. Words in `verbs` or `adjectives` can also be a verb or an
+    adjective.
     """
 
     phrases: Mapping[Phrase, str | None]
@@ -53,19 +54,19 @@ class Categories:
     adjectives: frozenset[Phrase] = frozenset()
 
     def of_label(self, label: str) -> str | None:
-        """The category of an annotated object, whose label is one of the words; None for an object of no category."""
+        """Return the category of an annotated object by its label, or None if the label has no category."""
         return self.phrases.get(tuple(label.lower().split()))
 
     def mentions(self, words: Sequence[str], tags: Sequence[str]) -> list[Mention]:
-        """The objects that a caption names, in order and with repetitions.
+        """Return the objects that a caption names, in order and with repetitions.
 
-        The caption is as captionlab.texts.tagging has it: its words and their tags, both (n,). Words of a list are
-        found in singular and plural, whatever their case; a hyphen is a space. At each place the longest compound
-        counts. Of mentions side by side only the last does, which says what the whole is: a baby elephant is an
-        elephant, and a bus driver a person.
+        `words` (n,) and `tags` (n,) are the words of the caption and their parts of speech, from
+        captionlab.texts.tagging. Case is ignored, and a hyphen counts as a space. At each position the longest compound
+        counts. Of adjacent mentions only the last counts, because it names the whole: a baby elephant is an elephant,
+        and a bus driver is a person.
 
-        Tags decide only where a single word is a verb or an adjective, too, and what stands before it does not tell:
-        not the orange of an orange cat, nor the ski of people who ski, but a skateboard, which follows an article.
+        Tags decide only for a single word that can also be a verb or an adjective. `orange` in "an orange cat" and
+        `ski` in "people who ski" do not count. `skateboard` counts after an article, whatever its tag.
         """
         kept = [place for place, word in enumerate(words) if word != "-"]
         written, tagged = [words[place].lower() for place in kept], [tags[place] for place in kept]
@@ -85,7 +86,7 @@ class Categories:
         return [mention for _, mention in found]
 
     def _is_noun(self, phrase: Phrase, place: int, written: Sequence[str], tags: Sequence[str]) -> bool:
-        """Whether a phrase, which a caption has from this place, is a compound, or one word that is a noun there."""
+        """Return whether a phrase of a caption, from this position on, is a compound or a noun."""
         if len(phrase) > 1 or tags[place] in NOUNS:
             return True
         if phrase in self.verbs:
@@ -97,29 +98,32 @@ class Categories:
 
     @cached_property
     def _by_first(self) -> Mapping[str, list[Phrase]]:
-        """Words and compounds by their first word."""
+        """Return words and compounds by their first word."""
         found: dict[str, list[Phrase]] = {}
         for phrase in self.phrases:
             found.setdefault(phrase[0], []).append(phrase)
         return found
 
     def _beginning(self, written: Sequence[str]) -> Iterator[Phrase]:
-        """The words and compounds that such words begin with, the longest first."""
+        """Yield the words and compounds that these words begin with, the longest first."""
         for phrase in sorted(self._by_first.get(written[0], ()), key=len, reverse=True):
             if phrase == tuple(written[: len(phrase)]):
                 yield phrase
 
 
 def load_categories(name: str, path: _PATH) -> Categories:
-    """The list that a config calls by this name, from its file, which the toy world reads by itself.
+    """Return the categories that a config calls by this name, from their file; `toyworld` needs no file.
 
-    CategoriesError where the file is no such list.
+    Raises CategoriesError if the file is not a valid list of categories.
     """
     return toyworld_categories() if name == "toyworld" else read_categories(path)
 
 
 def toyworld_categories() -> Categories:
-    """The toy world's classes of objects with all their nouns; left out are nouns of several classes, as `person`."""
+    """Return the toy world's classes of objects with all their nouns.
+
+    Nouns that several classes share, as `person`, are left out.
+    """
     classes: dict[Phrase, list[str]] = {}
     for label, nouns in TOYWORLD.items():
         for name in {label, *(noun.singular for noun in nouns), *(noun.plural for noun in nouns)}:
@@ -128,9 +132,10 @@ def toyworld_categories() -> Categories:
 
 
 def read_categories(path: _PATH) -> Categories:
-    """Categories of a file of YAML; resources/categories/coco.yaml says at its head how one is written.
+    """Read categories from a YAML file. The head of resources/categories/coco.yaml describes the format.
 
-    CategoriesError names the category or the word that is wrong; RepeatedKeyError a category that stands there twice.
+    Raises CategoriesError, which names the category or word that is wrong. Raises RepeatedKeyError if the file has a
+    category twice.
     """
     try:
         document = read_yaml(path)
@@ -152,13 +157,13 @@ def read_categories(path: _PATH) -> Categories:
     for phrase, of_phrase in plurals.items():
         for plural in of_phrase:
             every.setdefault(plural, phrases[phrase])
-    # Of adjectives a plural is a noun always, as oranges are; of verbs it may be a form too: he skateboards.
+    # The plural of an adjective is always a noun (oranges). The plural of a verb may be a verb form (he skateboards).
     forms = {plural for verb in verbs for plural in plurals[verb]} - phrases.keys()
     return Categories(every, frozenset(verbs | forms), frozenset(adjectives))
 
 
 def _listed(path: _PATH, phrases: Mapping[Phrase, str | None], document: Mapping[str, Any], name: str) -> set[Phrase]:
-    """The words of a list of the document; CategoriesError for one of no category."""
+    """Return the words of a list of the document. Raises CategoriesError if a word has no category."""
     words = {_phrase(word): word for word in _texts(path, name, document.get(name))}
     if unknown := [word for phrase, word in words.items() if phrase not in phrases]:
         raise CategoriesError(f"{path}: the word {unknown[0]!r} of `{name}` is of no category; add it to one")
@@ -168,7 +173,7 @@ def _listed(path: _PATH, phrases: Mapping[Phrase, str | None], document: Mapping
 def _plurals(
     path: _PATH, phrases: Mapping[Phrase, str | None], document: Mapping[str, Any]
 ) -> dict[Phrase, list[Phrase]]:
-    """The irregular plurals of the document by their word; CategoriesError for a word of no category."""
+    """Return the irregular plurals of the document, by word. Raises CategoriesError if a word has no category."""
     lists = document.get("plurals") or {}
     if not isinstance(lists, dict):
         raise CategoriesError(f"{path}: `plurals` must be {{word: [plural, ...], ...}}, not {lists!r}")
@@ -179,7 +184,7 @@ def _plurals(
 
 
 def _add(path: _PATH, phrases: dict[Phrase, str | None], category: str | None, words: Sequence[str]) -> None:
-    """Add the words of a category; CategoriesError for one that another has."""
+    """Add the words of a category. Raises CategoriesError if a word has another category already."""
     for word in words:
         phrase = _phrase(word)
         if (other := phrases.setdefault(phrase, category)) != category:
@@ -192,7 +197,7 @@ def _phrase(word: str) -> Phrase:
 
 
 def _texts(path: _PATH, name: Any, words: Any) -> list[str]:
-    """The words of a category, or of another list; none where nothing is given."""
+    """Return the words of a category or of another list; an absent list has no words."""
     quotes = "put quotes around a word that YAML takes for something else, as no"
     if not isinstance(name, str) or not name.split():
         raise CategoriesError(f"{path}: the category {name!r} is no text; {quotes}")

@@ -1,4 +1,4 @@
-"""The devices that numbers were computed on, captions included, for the footers of tables."""
+"""The devices on which captions and scores were computed, for the footers of tables."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,13 @@ from captionlab.tables import read_metadata
 
 
 def devices_of(paths: Iterable[str]) -> str:
-    """The devices that tables say they were computed on; those of text metrics, which need no GPU, say nothing."""
+    """Return the devices that these tables name in their metadata, separated by commas.
+
+    Tables of text metrics, which need no GPU, name no device.
+    """
     return ", ".join(sorted({notes["device"] for notes in map(read_metadata, paths) if "device" in notes}))
 
 
 def device_note(paths: Iterable[str]) -> dict[str, str]:
-    """The same as metadata of the table that is made of these; nothing where none says a device."""
+    """Return the devices of input tables as metadata for the table made from them; empty if no table names a device."""
     return {"device": devices} if (devices := devices_of(paths)) else {}

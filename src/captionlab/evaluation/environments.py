@@ -1,7 +1,8 @@
-"""Environments of others: a virtual environment by its folder, or one of conda by the file that describes it.
+"""Environments of external commands: virtual environments, or conda environments made from a description file.
 
-The scripts of rules run in captionlab's own environment, which knows the tables, and start a command in its own. So
-Snakemake, which gives an environment to a whole job, cannot make it. It is made once for all runs on a machine.
+The scripts of rules run in captionlab's own environment, which can read the tables, and start an external command in
+another environment. Snakemake assigns environments to whole jobs, so it cannot make the environment of a command. Each
+conda environment is made once per machine and shared by all runs.
 """
 
 import fcntl
@@ -15,20 +16,21 @@ from captionlab.cache import cache_folder
 from captionlab.evaluation.processes import CommandError, run
 from captionlab.files import digest
 
-# Seconds that conda has to make an environment.
+# Time limit, in seconds, for conda to make an environment.
 MAKING = 3600.0
-# The file that every virtual environment has, and variables that would bring our own libraries into another one.
+# The file that every virtual environment has, and variables that would bring our own libraries into other environments.
 VENV, OWN = "pyvenv.cfg", ("PYTHONPATH", "PYTHONHOME")
-# An environment that has this file was made to its end.
+# This file marks a complete environment.
 DONE = "captionlab-made"
 
 
 def within(file: str | None, who: str) -> tuple[list[str], Mapping[str, str] | None]:
-    """What to put before a command that is to run in an environment, and the variables of its process, if others.
+    """Return the prefix of a command that runs in an environment, and the variables of its process.
 
-    The environment is that of the file: the `pyvenv.cfg` of a virtual environment, or a description for conda, by which
-    it is made if need be; without one it is that of this process. `who` wants it, for the CommandError where there
-    is no conda, or it cannot make the environment.
+    `file` is the `pyvenv.cfg` of a virtual environment, or the description of a conda environment, which is made if it
+    does not exist. If `file` is None, the command runs in the environment of this process, and the variables are None.
+    `who` names the user of the environment in messages. Raises CommandError if there is no conda, or if conda cannot
+    make the environment.
     """
     if file is None:
         return [], None
@@ -42,7 +44,7 @@ def within(file: str | None, who: str) -> tuple[list[str], Mapping[str, str] | N
 
 
 def _made_by_conda(file: str, variables: Mapping[str, str], who: str) -> list[str]:
-    """What to put before a command that runs in the environment of this file."""
+    """Make the conda environment of a description file if needed; return the prefix of a command that runs in it."""
     conda = shutil.which("conda")
     if conda is None:
         raise CommandError(
@@ -58,7 +60,7 @@ def _made_by_conda(file: str, variables: Mapping[str, str], who: str) -> list[st
         ) from error
     with _locked(folder):
         if not (folder / DONE).is_file():
-            shutil.rmtree(folder, ignore_errors=True)  # of a job that was killed
+            shutil.rmtree(folder, ignore_errors=True)  # a killed job may have left an incomplete environment
             making = [conda, "env", "create", "--quiet", "--prefix", str(folder), "--file", os.path.abspath(file)]
             run(making, folder.parent, MAKING, f"{who}: making the environment of {file}", variables)
             (folder / DONE).touch()
@@ -67,7 +69,7 @@ def _made_by_conda(file: str, variables: Mapping[str, str], who: str) -> list[st
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time makes this folder."""
+    """Hold a lock for this folder, so that only one process at a time makes it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

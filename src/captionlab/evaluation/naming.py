@@ -1,4 +1,4 @@
-"""Whether captions say what is in their images: how many name an object of it, and how many are different."""
+"""Shares of captions that name an object of their image, and numbers of different captions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -9,19 +9,20 @@ from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.intervals import Ends, bootstrap_share_interval, resampled_sums
 from captionlab.texts.plurals import regular_plural
 
-# A caption: its image, and its text.
+# A caption: the id of its image, and its text.
 Caption = tuple[str, str]
 
 
 def words(text: str) -> list[str]:
-    """The runs of letters and digits of a text, in lower case."""
+    """Return the runs of letters and digits in a text, in lower case."""
     return re.findall(r"[^\W_]+", text.lower())
 
 
 def names_of(label: str, toyworld: bool) -> frozenset[str]:
-    """What an object of a class is called: in the toy world all its nouns, else the label; and plurals.
+    """Return the names of an object of a class, singular and plural: all its nouns in the toy world, else its label.
 
-    The plural of a label is the regular one, of its last word. ValueError for a class that the toy world does not have.
+    The plural of a label is the regular plural of its last word. Raises ValueError if the toy world does not have the
+    class.
     """
     if not toyworld:
         return frozenset((label.lower(), regular_plural(label.lower())))
@@ -31,7 +32,7 @@ def names_of(label: str, toyworld: bool) -> frozenset[str]:
 
 
 def names_any(caption: str, names: Collection[str]) -> bool:
-    """Whether one of these names, each of one or several whole words, is in a caption, whatever its case."""
+    """Return whether a caption contains one of the names as whole words. Case is ignored."""
     text = f" {' '.join(words(caption))} "
     return any(f" {' '.join(words(name))} " in text for name in names)
 
@@ -39,11 +40,11 @@ def names_any(caption: str, names: Collection[str]) -> bool:
 def relative_naming(
     captions: Iterable[Caption], references: Iterable[Caption], names: Mapping[str, Collection[str]], seed: int
 ) -> tuple[float, Ends, int] | None:
-    """How often captions name an object of their image, relative to how often references of the same images do.
+    """Return how often captions name an object of their image, relative to references of the same images.
 
-    Both are shares of all captions; `names` has those of the objects of each image, and an image without objects has no
-    caption that names one. The quotient, its 95 % interval over images, and the number of images. None where no
-    reference names an object: nothing can be held against that.
+    Both frequencies are shares of all captions. `names` has the names of the objects of each image; captions of an
+    image without objects count as naming none. Returns the quotient of the shares, its 95 % interval over images, and
+    the number of images. Returns None if no reference names an object.
     """
     counts: dict[str, np.ndarray] = {}
     for image, caption in captions:
@@ -62,11 +63,11 @@ def relative_naming(
 
 
 def _quotients(sums: np.ndarray) -> np.ndarray:
-    """The share of captions that name an object over that of references, from sums (resamples, 4)."""
+    """Return the share of captions that name an object over the same share for references, from sums (resamples, 4)."""
     named, captions, named_by_people, references = sums.T
     return np.asarray(named / captions / (named_by_people / references))
 
 
 def different(captions: Iterable[str]) -> int:
-    """How many captions have different words."""
+    """Return how many captions differ in their words."""
     return len({tuple(words(caption)) for caption in captions})

@@ -1,4 +1,4 @@
-"""Commands of others, run with a time limit: what they say goes to the log, and nothing of them outlives the job."""
+"""External commands with a time limit: their output goes to the log, and none of their processes outlives the job."""
 
 import os
 import signal
@@ -12,23 +12,24 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
 
-# Lines of what a command said that its failure repeats.
+# How many of the last lines of output an error message repeats.
 LAST = 5
-# Seconds between looks at a command, and those that one has to end once it is told to.
+# Seconds between checks of a command, and seconds that a command has to end after a signal.
 LOOK, GRACE = 1.0, 5.0
 
 
 class CommandError(RuntimeError):
-    """A command is not found, fails or runs for too long; the message names it and has the last that it said."""
+    """A command was not found, failed or exceeded its time limit. The message names it and repeats its last output."""
 
 
 def run(
     command: Sequence[str], folder: Path, seconds: float, who: str, variables: Mapping[str, str] | None = None
 ) -> None:
-    """Run a command in a folder, for so many seconds at most; `who` is what it is run for, in messages.
+    """Run a command in a folder, for `seconds` at most. `who` names its purpose in messages.
 
-    What it says is printed as it comes. `variables` are those of its environment, by default of this process. However
-    this ends, by a signal too, the command and the processes that it started are ended. Raises CommandError.
+    The output is printed as it comes. `variables` is the environment of the command; the default is the environment of
+    this process. The command and all processes that it started are ended on return, also after an error or a signal.
+    Raises CommandError if the command cannot be run, fails or exceeds the time limit.
     """
     with NamedTemporaryFile() as said, open(said.name, encoding="utf-8", errors="replace") as reader:
         try:
@@ -61,7 +62,7 @@ def run(
 
 
 def _how(ended: int) -> str:
-    """How a process ended that did not end well, by its return code, for a sentence."""
+    """Return how a process failed, by its return code, for a sentence."""
     if ended > 0:
         return f"exit status {ended}"
     meaning = signal.strsignal(-ended)
@@ -71,7 +72,7 @@ def _how(ended: int) -> str:
 
 
 def _follow(process: subprocess.Popen[bytes], reader: IO[str], seconds: float) -> str:
-    """Print what a process says until it ends, or for so many seconds; the last of it, for a sentence."""
+    """Print the output of a process until it ends or `seconds` have passed; return its last lines, for a sentence."""
     stop = time.monotonic() + seconds
     last: deque[str] = deque(maxlen=LAST)
     running = True
@@ -86,16 +87,16 @@ def _follow(process: subprocess.Popen[bytes], reader: IO[str], seconds: float) -
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its group: by a request, and after a while without one.
+    """End a process and its process group: by SIGTERM, and after a grace period by SIGKILL.
 
-    One of another user, which may not be ended, is left alone after a while.
+    A process of another user, which may not be ended, is left alone after the grace period.
     """
     try:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-    finally:  # a second signal may end the wait
+    finally:  # a second signal to this process may interrupt the wait
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

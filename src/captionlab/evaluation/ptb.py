@@ -1,4 +1,4 @@
-"""Tokenisation as in the Penn treebank, by the Java program and the list of punctuation of pycocoevalcap."""
+"""Penn treebank tokenisation by the Java program of pycocoevalcap, without the punctuation in pycocoevalcap's list."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ from pycocoevalcap.tokenizer import ptbtokenizer
 
 from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 
-# What the tokeniser takes for the end of a line (found by trying every character of the basic plane), and U+0085.
+# Characters that the tokeniser treats as line ends, found by trying every character of the basic plane, and U+0085.
 LINE_ENDS = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]+")
 PUNCTUATION = frozenset(ptbtokenizer.PUNCTUATIONS)
 
@@ -19,11 +19,12 @@ logger = logging.getLogger(__name__)
 
 
 def tokenize(captions: Sequence[str]) -> list[str]:
-    """Each caption in lower case, without punctuation, its tokens joined by single spaces.
+    """Return each caption in lower case, without punctuation, its tokens joined by single spaces.
 
-    The same tokens as pycocoevalcap's PTBTokenizer, which cannot be used as it is: it writes its input into the folder
-    it is installed in, and a caption with a line separator shifts all that follow. A caption of nothing but emoji,
-    spaces and the punctuation of that list gives an empty string. JavaError when the process fails or drops a line.
+    The tokens equal those from pycocoevalcap's PTBTokenizer. That class is not used because it writes its input into
+    the folder it is installed in, and because a caption with a line separator shifts all captions that follow. A
+    caption that consists of emoji, spaces and listed punctuation gives an empty string. Raises JavaError if the process
+    fails or drops a line.
     """
     if not captions:
         return []

@@ -1,4 +1,4 @@
-"""What captions of images are compared with."""
+"""The references that captions are compared with."""
 
 import os
 
@@ -7,7 +7,7 @@ from captionlab.tables import read_table
 
 
 def read_references(path: str | os.PathLike[str], max_per_image: int | None = None) -> dict[str, list[str]]:
-    """The tokenised references of each image of a table of TOKENS: all or the first `max_per_image`."""
+    """Return the tokenised references of each image from a table of TOKENS: all, or the first `max_per_image`."""
     found: dict[str, list[str]] = {}
     for row in read_table(path, TOKENS).sort_by("caption_index").to_pylist():
         if max_per_image is None or row["caption_index"] < max_per_image:

@@ -18,9 +18,10 @@ def row(
     scorer: str | None = None,
     own: bool | None = None,
 ) -> dict[str, Any]:
-    """A row of values or, with `against`, of differences; `number` is the value with the ends of its interval.
+    """Return a row of ROLE_VALUES or, if `against` is set, of ROLE_DIFFERENCES.
 
-    A nearness or a non-inferiority has the `margin` that it is of.
+    `number` is the value and the lower and upper end of its interval. `margin` is the margin of a nearness or
+    non-inferiority.
     """
     place = {"experiment": experiment, "subject": subject, "source": source, "level": level, "corpus": corpus}
     what: dict[str, Any] = {"value": number[0]}

@@ -1,4 +1,4 @@
-"""Tables of the evaluation stage: what captioners in their roles are worth to scorers."""
+"""Tables of the evaluation stage: measures of captioners in their roles, and differences between roles."""
 
 import pyarrow as pa
 

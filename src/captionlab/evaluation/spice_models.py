@@ -21,11 +21,11 @@ STATUS = "status.json"
 
 
 class ModelsUnavailable(RuntimeError):
-    """The jars cannot be had here: no network, or no such file in the repository."""
+    """The jars cannot be obtained: there is no network, or the repository lacks a file."""
 
 
 class ModelsCorrupt(RuntimeError):
-    """A jar is not what its checksum says, or is missing where all were put."""
+    """A jar does not match its checksum, or is missing from a folder of jars."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,16 @@ class Coordinates:
 
     @property
     def file(self) -> str:
-        """Its file name."""
+        """Return the file name of the jar."""
         return "-".join(part for part in (self.artifact, self.version, self.classifier) if part) + ".jar"
 
 
 def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
-    """Put the jars that a pom.xml names into a folder, with a status.json that lists them and their sha256.
+    """Put the jars that a pom.xml names into a folder, with a status.json that lists the jars and their sha256.
 
-    A jar that an earlier run left in the cache (captionlab.cache), or one in the local Maven repository (M2_REPO, else
-    ~/.m2/repository), is taken from there; else it is downloaded. Raises ModelsUnavailable, or ModelsCorrupt at a wrong
-    checksum. The folder appears when all are there.
+    A jar is taken from the cache (captionlab.cache) if an earlier run left it there, or from the local Maven repository
+    (M2_REPO, else ~/.m2/repository); else it is downloaded. The folder appears when all jars are there. Raises
+    ModelsUnavailable if a jar cannot be downloaded. Raises ModelsCorrupt if a checksum is wrong or missing.
     """
     expected = read_checksums(checksums)
     jars: dict[str, str] = {}
@@ -64,13 +64,16 @@ def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
 
 
 def write_unavailable(folder: Path, reason: str) -> None:
-    """Leave a folder that says why the jars are not there."""
+    """Write a folder without jars, whose status.json gives the reason."""
     with _replaced(folder, {"unavailable": reason}):
         pass
 
 
 def available_models(folder: Path) -> tuple[list[Path], str]:
-    """The jars in a folder of fetch_models, and why there are none; ModelsCorrupt where one is missing or changed."""
+    """Return the jars in a folder of `fetch_models`, and the reason if there are none.
+
+    Raises ModelsCorrupt if a jar is missing or changed, or if status.json cannot be read.
+    """
     try:
         status = json.loads((folder / STATUS).read_text())
     except (OSError, ValueError) as error:
@@ -84,7 +87,7 @@ def available_models(folder: Path) -> tuple[list[Path], str]:
 
 
 def read_coordinates(pom: Path) -> list[Coordinates]:
-    """The dependencies of a pom.xml."""
+    """Return the dependencies of a pom.xml."""
     space, tags = {"m": "http://maven.apache.org/POM/4.0.0"}, ("groupId", "artifactId", "version", "classifier")
     return [
         Coordinates(*(element.findtext(f"m:{tag}", "", space) for tag in tags))
@@ -93,7 +96,7 @@ def read_coordinates(pom: Path) -> list[Coordinates]:
 
 
 def read_checksums(path: Path) -> dict[str, str]:
-    """File name to sha256, from a file in the format of sha256sum."""
+    """Return the sha256 of each file name, from a file in the format of sha256sum."""
     return {name: digest for digest, name in (line.split() for line in path.read_text().splitlines() if line.strip())}
 
 
@@ -101,7 +104,7 @@ def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> No
     from jgo.constants import default_maven_repo
     from jgo.maven import MavenContext
 
-    # What Maven has already is only looked at; a corrupt file there is passed over.
+    # The local Maven repository is only read. If its file is corrupt, the second turn downloads the jar.
     for local in ([default_maven_repo()], []):
         project = MavenContext(repo_cache=downloads, local_repos=local, timeout=60).project(jar.group, jar.artifact)
         try:
@@ -126,7 +129,7 @@ def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> No
 
 @contextmanager
 def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
-    """A folder that takes the place of another, with a status, when the block ends without an error."""
+    """Yield a new folder, which replaces `folder`, with a status, if the block ends without an error."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
         partial = Path(temporary, "jars")
@@ -139,7 +142,7 @@ def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
 
 
 def _sha256(path: Path) -> str:
-    """Of a file; "" when there is none."""
+    """Return the sha256 of a file, or "" if there is no file."""
     if not path.exists():
         return ""
     with open(path, "rb") as file:

@@ -1,6 +1,6 @@
-"""From scores of single captions to a value for each metric, with its interval, and to differences from the parent.
+"""Values of metrics with their intervals, from scores of single captions, and differences from the parent captioner.
 
-Every metric is a function of sums over images, so one resampling of those sums gives the interval of all of them. The
+Every metric is a function of sums over images, so one resampling of the sums gives the intervals of all metrics. The
 metrics themselves are in captionlab.evaluation.metrics.
 """
 
@@ -33,29 +33,30 @@ from captionlab.intervals import (
 from captionlab.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
 from captionlab.tables import read_schema
 
-# Of a captioner those that it is a mean of, by the seed of their training.
+# Trainings of a captioner that differ by their seed, by captioner.
 Names = Mapping[str, Sequence[str]]
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
-# Which values of a metric are better; of some, as lengths, neither.
+# Which values of a metric are better; NEITHER for metrics such as length.
 HIGHER, LOWER, NEITHER = 1, -1, 0
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric comes about: the column to sum, and its value (...) from sums (..., width) over (...) captions."""
+    """A metric: the column to sum, and the function from sums (..., width) over (...) captions to its value (...)."""
 
     column: str
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    bounds: Ends  # between which its values lie, as they are printed
+    bounds: Ends  # of its values as they are printed
     scale: float = 100.0
-    share: bool = False  # whether it is a share: of the captions, where the value is their mean, or of what they have
+    share: bool = False  # whether it is a share: of the captions if the value is a mean, else of items of the captions
     better: int = HIGHER
 
     def shares(self, sums: Mapping[str, np.ndarray]) -> np.ndarray | None:
-        """Return, if the metric is a share of the captions, those that count of each image over those of a mean image.
+        """Return the share that each image contributes (images,), or None if the metric is not a share of the captions.
 
-        sums: columns (images, width) of `sums_of_images`.
+        The share of an image is the sum of its captions that count, divided by the mean number of captions per image.
+        `sums` has columns (images, width) of `sums_of_images`.
         """
         if not self.share or self.value is not mean:
             return None
@@ -63,7 +64,7 @@ class Metric:
 
 
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Mean (...) of a column of width 1."""
+    """Return the mean (...) of a column of width 1."""
     return sums[..., 0] / captions
 
 
@@ -74,9 +75,9 @@ class Job:
     captioner: str
     evaluation: str
     decoding: str
-    splits: Mapping[str, str]  # which split of each corpus was evaluated
-    device: str = ""  # what its captions and scores were computed on
-    factors: Mapping[str, float] = field(default_factory=dict)  # they put the scores of scorers into per cent
+    splits: Mapping[str, str]  # the evaluated split of each corpus
+    device: str = ""  # on which its captions and scores were computed
+    factors: Mapping[str, float] = field(default_factory=dict)  # by scorer or metric: scores are multiplied by them
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,17 @@ class Result:
     images: tuple[str, ...]
     captions: int
     bounds: Ends
-    # Of a metric that is a share of the captions: of each image those that count, over the captions of a mean image.
+    # If the metric is a share of the captions: (images,), captions of an image that count over captions per image.
     shares: np.ndarray | None = None
-    share: bool = False  # whether it is a share, of the captions or of what they have
+    share: bool = False  # whether the metric is a share, of the captions or of their items
 
     @property
     def place(self) -> tuple[str, str, str | None, str | None, str]:
-        """What two captioners must share for their results to be compared."""
+        """Return what two results must share to be compared: evaluation, corpus, retriever, candidates and metric."""
         return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
 
     def check_images(self, other: "Result") -> None:
-        """Raise ValueError where another result, which this one is held against, is of different images."""
+        """Raise ValueError if another result, to be compared with this result, is on different images."""
         if self.images != other.images:
             apart = min(set(self.images) ^ set(other.images))
             raise ValueError(
@@ -114,20 +115,24 @@ class Result:
 
 @dataclass(frozen=True)
 class OfCaptions:
-    """A metric of single captions, by whom where somebody scores, with (corpus, image, index) of each: values (n,)."""
+    """A metric of single captions: its values (n,) and the key (corpus, image, index) of each caption.
+
+    `scorer` is the model that scores, if the metric has one.
+    """
 
     metric: str
     scorer: str | None
     keys: Sequence[tuple[str, str, int]]
     values: np.ndarray
-    scale: float = 100.0  # what values are printed times
-    captioner: str | None = None  # if the table has several
+    scale: float = 100.0  # values are multiplied by it when they are printed
+    captioner: str | None = None  # if the table has several captioners
 
 
 def scored_in(path: str) -> list[tuple[str, str]]:
-    """Return the captioner and the evaluation of all captions that a table scores.
+    """Return the captioner and evaluation of all captions that a table scores.
 
-    A table of a whole evaluation has its captioners in a column; every other table lies in the folder of its captioner.
+    The table of a whole evaluation has its captioners in a column. Every other table lies in the folder of its
+    captioner.
     """
     if "captioner" not in read_schema(path).names:
         return [paths.captioner_of(path)]
@@ -137,7 +142,7 @@ def scored_in(path: str) -> list[tuple[str, str]]:
 
 
 def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The metrics of a table of scores, by its name, that single captions have."""
+    """Return the metrics of single captions in a table of scores; `table` is the name of the table."""
     found: Iterator[OfCaptions] = import_module(f"captionlab.evaluation.metrics.{table}").of_captions(path, factors)
     return found
 
@@ -149,7 +154,10 @@ def caption_values(
     scale: float = 100.0,
     captioner: str | None = None,
 ) -> Iterator[OfCaptions]:
-    """Columns of a table of scores as metrics; `columns`: by metric. Captions without a value are left out."""
+    """Yield columns of a table of scores as metrics of single captions. Captions without a value are left out.
+
+    `columns` maps each metric to its column.
+    """
     for metric, column in columns.items():
         found = scores.filter(pc.is_valid(scores[column]))
         keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
@@ -157,7 +165,7 @@ def caption_values(
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
-    """Results of a table with a row for each caption and a column for each metric, by corpus."""
+    """Yield the results, by corpus, of a table with a row for each caption and a column for each metric."""
     for (corpus,), part in parts(scores, "corpus"):
         columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
         images, sums = sums_of_images(part, columns)
@@ -167,9 +175,10 @@ def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str,
 
 
 def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, list[Any]]:
-    """Columns of the SUMMARY table; `trainings`: captioner -> those that differ from it by their seed, itself first.
+    """Return the columns of the SUMMARY table.
 
-    Such a captioner has, beside a row of its own, one of the mean over its trainings. Raises ValueError when these were
+    `trainings` maps a captioner to all captioners that differ from it by their seed alone, itself first. Such a
+    captioner has a row of its own, and a row for the mean over its trainings. Raises ValueError if the trainings were
     evaluated on different images.
     """
     every = _by_place(results)
@@ -186,8 +195,8 @@ def comparison_columns(
 ) -> dict[str, list[Any]]:
     """Return the columns of the COMPARISONS table: each captioner against its parent, if an evaluation has both.
 
-    Each snapshot that `ends` has is also compared with the end of its training. Then come the means of these
-    differences over the `trainings` of a captioner. Raises ValueError when two were evaluated on different images.
+    Each snapshot in `ends` is also compared with the end of its training. The mean differences over the `trainings` of
+    a captioner come first. Raises ValueError if two compared captioners were evaluated on different images.
     """
     found = _by_place(results)
     rows = [*_mean_differences(found, (parents, ends), trainings)]
@@ -202,7 +211,7 @@ def comparison_columns(
         if result.metric == "P@1" and result.captions == other.captions == len(result.images):
             test, p_value = "exact McNemar", mcnemar_p_value(*shares)
         else:
-            # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+            # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
             differences = (result.resampled - other.resampled).round(3)
             test, p_value = "paired bootstrap", bootstrap_p_value(differences)
         difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
@@ -212,7 +221,7 @@ def comparison_columns(
 
 
 def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
-    """Results by captioner and place; ValueError where two metrics of an evaluation have one name."""
+    """Return the results by captioner and place. Raises ValueError if two metrics of an evaluation share a name."""
     found: dict[tuple[str, Any], Result] = {}
     for result in results:
         if found.setdefault((result.job.captioner, result.place), result) is not result:
@@ -222,7 +231,7 @@ def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
 
 
 def _over_trainings(found: Mapping[Any, Result], trainings: Names) -> list[list[Result]]:
-    """The results of all trainings of a captioner, for each captioner and place that has them all."""
+    """Return the results of all trainings of a captioner, for each captioner and place that has them complete."""
     return [
         [found[name, place] for name in names]
         for (captioner, place), _ in found.items()
@@ -233,7 +242,10 @@ def _over_trainings(found: Mapping[Any, Result], trainings: Names) -> list[list[
 def _mean_differences(
     found: Mapping[Any, Result], lines: Sequence[Mapping[str, str | None]], trainings: Names
 ) -> Iterator[dict[str, Any]]:
-    """Rows of COMPARISONS of captioners with several trainings, each of which is held against its own parent."""
+    """Yield the rows of COMPARISONS of captioners with several trainings.
+
+    Each training is compared with its own parent.
+    """
     first = {name: captioner for captioner, names in trainings.items() for name in names}
     for results, of in product(_over_trainings(found, trainings), lines):
         others = [found.get((of.get(one.job.captioner), one.place)) for one in results]
@@ -251,7 +263,7 @@ def _mean_differences(
 
 
 def mean_interval(results: Sequence[Result]) -> tuple[float, float, float]:
-    """The mean of a metric over trainings with the ends of its interval (`seeds_interval`)."""
+    """Return the mean of a metric over trainings and the ends of its interval (`seeds_interval`)."""
     for other in results[1:]:
         results[0].check_images(other)
     if len(results) == 1:
@@ -261,7 +273,7 @@ def mean_interval(results: Sequence[Result]) -> tuple[float, float, float]:
 
 
 def images_interval(results: Sequence[Result]) -> Ends:
-    """The ends of the interval over images of a metric, or of its mean over several trainings, on the same images."""
+    """Return the ends of the interval over images of a metric, or of its mean over trainings on the same images."""
     resampled, images = np.mean([one.resampled for one in results], axis=0), len(results[0].images)
     value = float(np.mean([one.value for one in results]))
     if results[0].shares is not None:
@@ -274,11 +286,14 @@ def images_interval(results: Sequence[Result]) -> Ends:
 
 
 def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]]) -> Ends:
-    """The same of the difference of each from the mean of its others, averaged; all on the same images."""
+    """Return the ends of the interval, over images, of the mean difference of results from the means of their others.
+
+    All results must have been computed on the same images.
+    """
     if results[0].shares is not None:
         low, high = paired_share_interval(_paired(results, others, "shares"))
         return 100 * low, 100 * high
-    # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+    # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
     differences = _paired(results, others, "resampled").round(3)
     difference, bounds = float(_paired(results, others, "value")), difference_bounds(results[0].bounds)
     if results[0].share:
@@ -287,13 +302,16 @@ def paired_interval(results: Sequence[Result], others: Sequence[Sequence[Result]
 
 
 def _paired(results: Sequence[Result], others: Sequence[Sequence[Result]], field: str) -> np.ndarray:
-    """How far a field of results is above the mean of their others, on average."""
+    """Return how far a field of the results lies above the mean of their others, on average over the results."""
     means = [np.mean([getattr(other, field) for other in of_one], axis=0) for of_one in others]
     return np.asarray(np.mean(np.array([getattr(one, field) for one in results]) - np.array(means), axis=0))
 
 
 def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
-    """Image ids in order, and for each the sum of each column (images, width) over its captions and their number."""
+    """Return the image ids in order, and the sums of each column over the captions of each image (images, width).
+
+    The column `captions` (images, 1) is the number of captions of each image.
+    """
     images, index = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
     sums = {}
     for name, column in {CAPTIONS: np.ones((len(index), 1)), **columns}.items():
@@ -305,7 +323,7 @@ def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[
 def aggregate(
     sums: Mapping[str, np.ndarray], metrics: Mapping[str, Metric], seed: int
 ) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Name, value and resampled values of each metric, from columns (images, width)."""
+    """Yield the name, the value and the resampled values of each metric, from columns (images, width) of sums."""
     everything = np.concatenate(list(sums.values()), axis=1)
     totals = np.concatenate([everything.sum(axis=0, keepdims=True), resampled_sums(everything, seed)])
     ends = np.cumsum([column.shape[1] for column in sums.values()])
@@ -316,7 +334,7 @@ def aggregate(
 
 
 def matrix(column: pa.ChunkedArray) -> np.ndarray:
-    """A column of numbers as (n, 1), of lists as (n, width)."""
+    """Return a column of numbers as (n, 1), or a column of lists as (n, width)."""
     if pa.types.is_fixed_size_list(column.type):
         flat = pc.list_flatten(column).to_numpy()
         return flat.reshape(len(column), column.type.list_size).astype(np.float64)
@@ -324,14 +342,14 @@ def matrix(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def parts(table: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """The rows that have the same values in these columns, in the order in which the values occur."""
+    """Yield the rows with the same values in these columns, after the values, in order of first occurrence."""
     for values in dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True)):
         same = reduce(pc.and_, (pc.equal(table[name], value) for name, value in zip(names, values, strict=True)))
         yield values, table.filter(same)
 
 
 def _where(results: Sequence[Result]) -> dict[str, Any]:
-    """What a row is of: the trainings of a captioner, which is the first of them."""
+    """Return the columns that identify a row, from the results of one captioner or of its trainings, itself first."""
     first = results[0]
     of_job = {name: getattr(first.job, name) for name in ("captioner", "evaluation", "decoding")}
     own = {name: getattr(first, name) for name in ("corpus", "retriever", "candidates", "metric")}

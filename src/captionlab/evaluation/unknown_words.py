@@ -1,4 +1,4 @@
-"""Captions with words that are none: UNK, and what no caption of any corpus has."""
+"""Captions with UNK, or with words that occur in no caption of any corpus."""
 
 import re
 from collections.abc import Iterable, Sequence, Set
@@ -13,7 +13,10 @@ _UNKNOWN = re.compile(rf"\b{UNKNOWN}\b")
 
 
 def known_words(captions: Iterable[str]) -> set[str]:
-    """All words of captions, and those of the captions without punctuation: some captioners are trained on these."""
+    """Return all words of captions, with and without their punctuation.
+
+    Some captioners are trained on captions without punctuation.
+    """
     known: set[str] = set()
     for caption in captions:
         known.update(words(caption), words(re.sub(r"[^\w\s]|_", "", caption)))
@@ -21,17 +24,17 @@ def known_words(captions: Iterable[str]) -> set[str]:
 
 
 def has_unknown(caption: str) -> bool:
-    """Whether UNK, in capitals, is a word of a caption."""
+    """Return whether a caption contains the word UNK, in capitals."""
     return _UNKNOWN.search(caption) is not None
 
 
 def non_words(caption: str, known: Set[str]) -> list[str]:
-    """The words of a caption that are not known, in their order; UNK is none of them."""
+    """Return the words of a caption that are not known, in order. UNK is left out."""
     return [word for word in words(_UNKNOWN.sub(" ", caption)) if word not in known]
 
 
 def share_of(flags: Sequence[bool], images: Sequence[str], seed: int) -> tuple[float, Ends]:
-    """The share of captions (n,) with a flag, 0 to 1, and its 95 % interval over their images (n,)."""
+    """Return the share of captions (n,) with a flag, 0 to 1, and its 95 % interval over their images (n,)."""
     counts: dict[str, np.ndarray] = {}
     for image, flag in zip(images, flags, strict=True):
         counts.setdefault(image, np.zeros(2))[:] += flag, 1

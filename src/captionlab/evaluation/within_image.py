@@ -1,4 +1,4 @@
-"""How alike the captions of an image are: mBLEU (Shetty et al. 2017) and self-CIDEr (Wang and Chan 2019)."""
+"""Similarity of the captions of an image: mBLEU (Shetty et al. 2017) and self-CIDEr (Wang and Chan 2019)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,25 +9,25 @@ from scipy.sparse.linalg import norm
 from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.texts.counting import first_of_groups, ngram_counts
 
-ORDERS = 4  # of the n-grams of BLEU and CIDEr
+ORDERS = 4  # BLEU and CIDEr use n-grams up to this order
 
 
 def mutual_bleu_counts(images: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Count the n-grams of every caption and those that another caption of its image has, one image after the other.
+    """Return the ten counts of `bleu_counts` for each caption, with the other captions of its image as references.
 
-    images: the captions of each image, two or more, as tokens joined by spaces. Each caption has the ten counts of
-    `bleu_counts`, with the other captions of its image as references.
+    images: two or more captions of each image, as tokens joined by spaces. The counts follow the order of images and
+    captions.
     """
     every = ((captions, index) for captions in images for index in range(len(captions)))
     return bleu_counts((captions[index], [*captions[:index], *captions[index + 1 :]]) for captions, index in every)[1]
 
 
 def mutual_bleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Return mBLEU-4 (...) from sums (..., 11 K) over images, as Shetty et al. 2017 compute it.
+    """Return mBLEU-4 (...), 0 to 1, from sums (..., 11 K) over images, as Shetty et al. 2017 compute it.
 
-    Images have K captions at most. For each rank k the sums have the ten sums of `mutual_bleu_counts` over the k-th
-    captions of all images, and the number of these captions. mBLEU-4 is the mean over k of the corpus BLEU-4 of the
-    k-th captions. A rank counts as often as there are captions of this rank.
+    K is the largest number of captions of an image. For each rank k the sums have the ten sums of `mutual_bleu_counts`
+    over the k-th captions of all images, and the number of k-th captions. mBLEU-4 is the mean over k of the corpus
+    BLEU-4 of the k-th captions, weighted by the number of k-th captions.
     """
     of_ranks = sums.reshape(*sums.shape[:-1], -1, BLEU_COUNTS + 1)
     numbers = of_ranks[..., BLEU_COUNTS]
@@ -35,12 +35,14 @@ def mutual_bleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 
 def self_cider(images: Sequence[Sequence[str]], references: Mapping[str, Sequence[str]]) -> list[float]:
-    """Diversity of the captions of each image, 0 (all are the same) to 1 (no two share an n-gram that tells anything).
+    """Return the diversity of the captions of each image, 0 (all alike) to 1 (no two share an informative n-gram).
 
-    images: of each its captions, two or more; references: those of all images of the corpus, which idf is from; both as
-    tokens joined by spaces. Wang and Chan 2019: of the matrix of CIDEr between captions, the roots of its eigenvalues;
-    of their sum by the largest, the logarithm to the base of the number of captions.
-    A caption without an n-gram of idf above 0 adds nothing; where all are so, the diversity is 0.
+    images: two or more captions of each image; references: references of all images of the corpus, from which the idf
+    is computed. Both are tokens joined by spaces.
+
+    Wang and Chan 2019: from the matrix of CIDEr between captions, take the square roots of the eigenvalues, divide
+    their sum by the largest, and take the logarithm to the base of the number of captions. A caption without an n-gram
+    of idf above 0 adds nothing. If no caption of an image has such an n-gram, the diversity is 0.
     """
     vectors = _cider_vectors([caption for captions in images for caption in captions], references)
     ends = np.cumsum([len(captions) for captions in images])
@@ -48,20 +50,20 @@ def self_cider(images: Sequence[Sequence[str]], references: Mapping[str, Sequenc
 
 
 def _spread(vectors: csr_array) -> float:
-    """The diversity of captions from their `_cider_vectors` (captions, n-grams)."""
+    """Return the diversity of captions from their vectors (captions, n-grams) of `_cider_vectors`."""
     grams, columns = np.unique(vectors.indices, return_inverse=True)
     dense = np.zeros((vectors.shape[0], len(grams)))
     dense[np.repeat(np.arange(len(dense)), np.diff(vectors.indptr)), columns] = vectors.data
-    # The singular values are the roots of the eigenvalues of the products, without the roundings of these.
+    # The singular values are the roots of the eigenvalues of the products, without the rounding errors of the products.
     roots = np.linalg.svd(dense, compute_uv=False)
     return float(np.log(roots.sum() / roots.max()) / np.log(len(dense))) if roots.any() else 0.0
 
 
 def _cider_vectors(captions: Sequence[str], references: Mapping[str, Sequence[str]]) -> csr_array:
-    """Vectors (captions, n-grams) whose products are CIDEr, 0 to 1 (Vedantam et al. 2015, equations 1 to 3).
+    """Return vectors (captions, n-grams) whose products are CIDEr, 0 to 1 (Vedantam et al. 2015, equations 1 to 3).
 
-    That is the mean over n = 1 to 4 of the cosine of vectors of tf-idf: without the length penalty and the clipping of
-    CIDEr-D, under which a caption is not as like another as that is like it.
+    CIDEr here is the mean over n = 1 to 4 of the cosine of tf-idf vectors. The length penalty and the clipping of
+    CIDEr-D are left out, because they make the measure asymmetric.
     """
     described = [text.split() for of_image in references.values() for text in of_image]
     image = np.repeat(np.arange(len(references)), [len(of_image) for of_image in references.values()])

@@ -1,4 +1,4 @@
-"""Captioning images from their features, as rows of a table of generated captions."""
+"""Captioning of images from their features, as rows of a table of generated captions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,10 @@ def caption_images(
     seed: int,
     batch: int = 64,
 ) -> dict[str, list[Any]]:
-    """Rows of captions for the images `ids` of a corpus, in that order; samples depend on no other corpus."""
+    """Return the columns of a table with captions of the images `ids` of a corpus, in this order.
+
+    Samples depend on `seed` but not on other corpora.
+    """
     device = next(captioner.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
     captions, log_probs, confidences = [], [], []

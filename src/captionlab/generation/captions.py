@@ -1,4 +1,4 @@
-"""Tables of captions: which images an evaluation captions, and captions made elsewhere, by people or other programs."""
+"""Tables of captions: the images that an evaluation captions, and captions made by people or other programs."""
 
 import os
 from collections import Counter
@@ -16,16 +16,20 @@ from captionlab.tables import read_table
 
 
 class CaptionFileError(ValueError):
-    """A file of captions cannot be read, or does not fit the corpus it is for."""
+    """A file of captions cannot be read, or does not fit its corpus."""
 
 
 def evaluated_images(
     images: str | os.PathLike[str], corpus: str, split: str, captions: str | os.PathLike[str] | None = None
 ) -> list[str]:
-    """Ids of the images of a split that are captioned, in the order of the annotation file; ValueError without any."""
+    """Return the ids of the images of a split that are captioned, in the order of the annotation file.
+
+    With `captions`, images of look-alike sets are left out if they have no reference. Raises ValueError if no image is
+    left.
+    """
     table = read_table(images, IMAGES, ["image_id", "position", "split", "image_set"]).sort_by("position")
     rows = table.filter(pc.field("split") == split).to_pylist()
-    if captions:  # images of look-alike sets that nobody described are there to be told from the others (ImageCoDe)
+    if captions:  # undescribed images of look-alike sets are only distractors (ImageCoDe)
         described = {*read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()}
         rows = [row for row in rows if row["image_set"] is None or row["image_id"] in described]
     if not rows:
@@ -35,7 +39,7 @@ def evaluated_images(
 
 
 def one_line(caption: str) -> str:
-    """The caption without white space around it, every run of white space inside it one space."""
+    """Return the caption on one line: each run of white space becomes a space, and none is left at the ends."""
     return " ".join(caption.split())
 
 
@@ -47,7 +51,7 @@ def generated_rows(
     log_probs: Sequence[float | None] | None = None,
     confidences: Sequence[float | None] | None = None,
 ) -> dict[str, list[Any]]:
-    """Columns of a table of generated captions of one corpus; each caption is put on one line."""
+    """Return the columns of a table of generated captions of a corpus. Each caption is put on one line."""
     unknown = [None] * len(captions)
     return {
         "corpus": [corpus] * len(captions),
@@ -60,14 +64,17 @@ def generated_rows(
 
 
 def joined(parts: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Columns of several corpora as those of one table."""
+    """Return the columns of several corpora, joined into the columns of a single table."""
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
 def reference_rows(
     captions: str | os.PathLike[str], ids: Sequence[str], corpus: str, each: bool
 ) -> dict[str, list[Any]]:
-    """Human captions of images: the first reference of each (as the authors' code does), or each of them."""
+    """Return the columns of a table of human captions: the first reference of each image, or all if `each` is set.
+
+    The authors' code uses the first reference, too. Raises CaptionFileError if an image has no reference.
+    """
     columns = read_table(captions, CAPTIONS, ["image_id", "caption_index", "caption"]).to_pydict().values()
     entries = list(zip(*columns, strict=True))
     if not each:
@@ -78,10 +85,11 @@ def reference_rows(
 def file_rows(
     path: str | os.PathLike[str], ids: Sequence[str], known: Sequence[str], corpus: str
 ) -> dict[str, list[Any]]:
-    """Captions made elsewhere for the images `ids` of a corpus, in their order.
+    """Return the columns of a table of captions made elsewhere, for the images `ids` of a corpus, in this order.
 
-    `known` are all images of the corpus: captions of those that are not evaluated are left out, captions of others are
-    an error, and so are images without a caption. Captions may be empty. Raises CaptionFileError.
+    `known` are all images of the corpus. Captions of images that are not evaluated are left out. Captions may be empty.
+    Raises CaptionFileError for captions of unknown images, for images without a caption, and for an image and caption
+    index that occur twice.
     """
     entries = read_caption_file(path)
     numbers = Counter((image_id, index) for image_id, index, _ in entries)
@@ -99,11 +107,12 @@ def file_rows(
 
 
 def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]]:
-    """(image id, caption index, caption) of each entry of a file of captions.
+    """Return (image id, caption index, caption) for each entry of a file of captions.
 
-    Read are COCO's results (.json, a list of {"image_id", "caption"}), the same as one object in a line (.jsonl), and
-    .csv with such a header and commas, semicolons or tabs. Image ids are compared as text, so 42 is "42".
-    `caption_index` is optional, by default 0. A CaptionFileError or GivenError names file and entry.
+    The file is in COCO's format of results (.json, a list of {"image_id", "caption"}), has one such object per line
+    (.jsonl), or is a .csv with a header, separated by commas, semicolons or tabs. Image ids are compared as text, so 42
+    equals "42". `caption_index` is optional and 0 by default. Raises CaptionFileError or GivenError that names the file
+    and the entry.
     """
     if (suffix := Path(path).suffix.lower()) not in _ENTRIES:
         raise CaptionFileError(
@@ -113,7 +122,7 @@ def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]
 
 
 def _json_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    """Where in a file each entry is, and what it is; so do those below."""
+    """Yield the place in the file, for messages, and the content of each entry of a .json file."""
     entries = read_json(path, several="name the file .jsonl if it has a document in each line")
     if not isinstance(entries, list):
         raise CaptionFileError(f'{path} must hold a list of {{"image_id", "caption"}}, not {str(entries)[:60]}')
@@ -139,7 +148,7 @@ def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
     yield from rows
 
 
-# What reads the entries of a file, by the end of its name.
+# Readers of entries, by the suffix of the file. Each yields the place in the file, for messages, and the content.
 _ENTRIES = {".json": _json_entries, ".jsonl": _lines_entries, ".csv": _csv_entries}
 
 

@@ -1,4 +1,4 @@
-"""How captions are decoded, and captions as tokens."""
+"""Settings of decoding, and decoded captions as tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,24 +18,25 @@ RULES = ("transformers", "transformers-2022", "oscar", "camel")
 
 @dataclass(frozen=True)
 class Decoding:
-    """How captions are decoded: an entry of `decodings` in the config."""
+    """Settings of decoding: an entry of `decodings` in the config."""
 
     kind: str  # greedy, sample or beam
-    max_tokens: int  # longest caption in tokens, the end token included, a prefix or prompt not
-    stop: str | None = None  # a token that contains this text is the last one
-    rules: str = "transformers"  # one of RULES: whose beam search, and whose way to cut a caption
+    max_tokens: int  # most tokens of a caption, the end token included, a prefix or prompt excluded
+    stop: str | None = None  # a token whose text contains this text is the last token
+    rules: str = "transformers"  # one of RULES: whose beam search and whose cut of captions is followed
     beams: int = 5
     length_penalty: float = 1.0
-    """a beam's log-probability is divided by its length to this power, by the rules of transformers"""
+    """exponent of the length by which a beam's log-probability is divided, by the rules of transformers"""
     temperature: float = 1.0  # divides the logits before sampling
     top_k: int | None = None
-    """a sample is drawn from so many tokens of largest probability, and those as probable as the last of them"""
+    """number of most probable tokens that a sample is drawn from; tokens as probable as the last are included"""
     top_p: float | None = None
-    """and from the fewest most probable tokens whose probability, after temperature and top_k, is at least so much"""
+    """a sample is drawn from the fewest most probable tokens whose probability, after temperature and top_k, is at
+    least this"""
     samples: int = 1  # captions drawn for each image
     repetition_penalty: float = 1.0
-    """What a token that the caption has already scores is divided by, or times where it is negative: its logit, in beam
-    search its log-probability. A prefix or prompt is no part of the caption."""
+    """the score of a token that the caption already contains is divided by this, or multiplied if it is negative; the
+    score is the logit, or in beam search the log-probability; a prefix or prompt is not part of the caption"""
 
     def __post_init__(self) -> None:
         if self.kind not in KEYS:
@@ -53,7 +54,7 @@ class Decoding:
             self._check_penalties()
 
     def _check_penalties(self) -> None:
-        """Raise ValueError for a penalty that the rules of a beam search do not have."""
+        """Raise ValueError for a penalty that the rules of a beam search do not support."""
         if self.length_penalty != 1 and self.rules != "transformers":
             raise ValueError(f"decoding.length_penalty is for the rules transformers, not for {self.rules}")
         if self.repetition_penalty != 1 and self.rules in ("oscar", "camel"):
@@ -61,7 +62,10 @@ class Decoding:
 
     @classmethod
     def from_config(cls, block: Mapping[str, Any]) -> Self:
-        """Read a config entry; ValueError for a key that its kind of decoding does not have."""
+        """Read an entry of the config.
+
+        Raises ValueError for keys that this kind of decoding does not have, or that are missing.
+        """
         known = KEYS.get(block.get("kind", ""), {field.name for field in fields(cls)})
         if unknown := sorted(set(block) - known - {"kind"}):
             raise ValueError(f"decoding.{unknown[0]}: {block.get('kind')} decoding has only {', '.join(sorted(known))}")
@@ -72,25 +76,25 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Captions as tokens; N rows: one for each image, or `samples` consecutive ones."""
+    """Decoded captions as tokens: N rows, one for each image, or `samples` consecutive rows for each image."""
 
-    tokens: Tensor  # (N, T) ids, filled up with the end token
-    lengths: Tensor  # (N,) number of tokens, the end token included where there is one
+    tokens: Tensor  # (N, T) ids, padded with the end token
+    lengths: Tensor  # (N,) number of tokens, the end token included if there is one
     log_prob: Tensor
-    """(N,) log-probability (nats) of these tokens under the captioner itself, whatever they were chosen by: no
-    temperature or penalty, no token left out, no forced end; where an end token took the place of the last token, that
-    of the latter"""
+    """(N,) log-probability (nats) of the tokens under the captioner itself, without temperature, penalties, excluded
+    tokens and forced end tokens; where an end token replaced the last token, the log-probability of the last token
+    counts"""
     score: Tensor
-    """(N,) what the search maximised, a forced end counting 0: for a beam, log-probability, with its repetition
-    penalty, / length as its rules count it, to the power of the length penalty; by the rules of CaMEL
-    log-probability; else `log_prob`"""
+    """(N,) what the search maximised, where a forced end token counts 0. For a beam: the log-probability, with its
+    repetition penalty, / length by the rules, to the power of the length penalty. By the rules of CaMEL: the log-
+    probability. Otherwise: `log_prob`"""
 
     @property
     def mask(self) -> Tensor:
-        """(N, T) whether a position holds a token of the caption, the end token included."""
+        """Return whether each position holds a token of the caption, the end token included, as bool (N, T)."""
         return torch.arange(self.tokens.shape[1], device=self.tokens.device) < self.lengths[:, None]
 
     @property
     def confidence(self) -> Tensor:
-        """(N,) geometric mean of the probabilities of the tokens."""
+        """Return the geometric mean of the probabilities of the tokens, (N,)."""
         return (self.log_prob / self.lengths).exp()

@@ -1,25 +1,26 @@
 """Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner.
 
-Beam search gives the tokens and scores of transformers' `generate` with its defaults (early_stopping False, the prefix
-not counted) and any `length_penalty`. `repetition_penalty`, `temperature`, `top_k` and `top_p` act as its processors of
-logits do, in their order. But the repetition penalty is for tokens of the caption alone, where `generate` also counts
-those of a prompt that it is given as token ids.
+Beam search returns the tokens and scores of transformers' `generate` with its defaults (early_stopping False, the
+prefix not counted) and any `length_penalty`. `repetition_penalty`, `temperature`, `top_k` and `top_p` act as
+transformers' logits processors do, in the same order. The repetition penalty only considers tokens of the caption.
+`generate` also considers tokens of a prompt that is passed as token ids.
 
-`stop` is the rule of the authors of Dessì et al. (2023): after a token whose text contains ".", the end token is
-forced, free of charge. Images that are finished leave the batch.
+`stop` is the rule of the authors of Dessì et al. (2023): after a token whose text contains ".", the end token is forced
+and does not change the score. Finished images leave the batch.
 
-`rules: transformers-2022` is the beam search of transformers before November 2023, as of version 4.24, from when the
-captions of Dessì et al. (2023) are. A beam's log-probability is divided by the length of the whole sequence, the prefix
-or prompt included and the end token not; a search ends when no continuation, divided by the length before it, beats the
-worst finished caption.
+`rules: transformers-2022` is the beam search of transformers before November 2023, for example version 4.24. The
+captions of Dessì et al. (2023) are from that time. A beam's log-probability is divided by the length of the whole
+sequence, which includes the prefix or prompt and excludes the end token. A search ends when no continuation, divided by
+the length before it, beats the worst finished caption.
 
-`rules: oscar` are those of Oscar and VinVL (github.com/microsoft/Oscar, on pytorch-transformers 1.0): a beam search
-ends when no open beam could beat the best finished caption at any length, all continuations that rank before the last
-open beam may finish, and where a caption is cut, the end token takes the place of its last token.
+`rules: oscar` is the beam search of Oscar and VinVL (github.com/microsoft/Oscar, on pytorch-transformers 1.0). A search
+ends when no open beam could beat the best finished caption at any length. All continuations that rank before the last
+open beam may finish. If a caption is cut, the end token replaces its last token.
 
 `rules: camel` is the beam search of Cornia et al. 2020 and CaMEL (github.com/aimagelab/camel,
-models/beam_search/beam_search.py): a caption scores the sum of its log-probabilities, whatever its length, and finished
-ones stay among the beams, so that the search goes on until all beams of an image are. It has no other decoding.
+models/beam_search/beam_search.py). The score of a caption is the sum of its log-probabilities, whatever its length.
+Finished captions stay among the beams, so a search ends when all beams of an image are finished. CaMEL has no other
+decoding.
 """
 
 from dataclasses import dataclass
@@ -42,9 +43,11 @@ def decode_with_gradient(
     vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
-    """Give captions to a batch of images; `log_prob` has a gradient where no state is changed in place, beams aside.
+    """Generate captions for a batch of images, with gradient.
 
-    Dropout is active in training mode. `generator`, on the captioner's device, makes samples repeatable.
+    `log_prob` of the result has a gradient if the captioner has `differentiable_steps` and `decoding` is not a beam
+    search. Dropout is active in training mode. `generator`, on the captioner's device, makes samples repeatable. Raises
+    ValueError if `max_tokens` do not fit into the captioner, or if a vocabulary is too small for the number of beams.
     """
     logits, state = captioner.start(visual, decoding.max_tokens)
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
@@ -64,7 +67,11 @@ def decode(
     vocabulary: Tokenizer,
     generator: torch.Generator | None = None,
 ) -> Decoded:
-    """The same without gradient, for any captioner; on a GPU its steps are replayed (captionlab.generation.replay)."""
+    """Generate captions for a batch of images, without gradient, with any captioner.
+
+    On a GPU, steps are replayed (captionlab.generation.replay). `generator`, on the captioner's device, makes samples
+    repeatable.
+    """
     return decode_with_gradient(replayed(captioner, visual, decoding), visual, decoding, vocabulary, generator)
 
 
@@ -83,7 +90,7 @@ def _one_path(
     tokens = torch.full((len(logits), decoding.max_tokens), end, device=logits.device)
     lengths = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     log_prob = torch.zeros(len(logits), device=logits.device)
-    going = torch.arange(len(logits), device=logits.device)  # rows of the output that are in the batch
+    going = torch.arange(len(logits), device=logits.device)  # rows of the output that are still in the batch
     forced = torch.zeros(len(logits), dtype=torch.bool, device=logits.device)
     for position in range(decoding.max_tokens):
         logits = logits.float()
@@ -108,13 +115,16 @@ def _one_path(
 
 
 def _penalised(scores: Tensor, said: Tensor, penalty: float) -> Tensor:
-    """Scores (N, vocabulary) in which those of the tokens `said` (N, any) are divided by a penalty, or times it."""
+    """Return scores (N, vocabulary) with a repetition penalty on the tokens `said` (N, any).
+
+    Positive scores of `said` are divided by `penalty`, negative scores are multiplied by it.
+    """
     found = scores.gather(1, said)
     return scores.scatter(1, said, torch.where(found < 0, found * penalty, found / penalty))
 
 
 def _weights(scores: Tensor, decoding: Decoding) -> Tensor:
-    """What each next token (N, vocabulary) is drawn in proportion to, from scores of that shape."""
+    """Return the weights (N, vocabulary) with which the next tokens are drawn, from scores (N, vocabulary)."""
     scores = scores / decoding.temperature
     if decoding.top_k is not None:
         least = scores.topk(min(decoding.top_k, scores.shape[1])).values[:, -1:]
@@ -122,34 +132,37 @@ def _weights(scores: Tensor, decoding: Decoding) -> Tensor:
     weights = scores.softmax(1)
     if decoding.top_p is not None:
         rising, tokens = weights.sort(1)
-        # Without these, the least probable ones, there is still as much as is asked for.
+        # The least probable tokens, without which the other tokens still reach `top_p`.
         spare = rising.cumsum(1) <= 1 - decoding.top_p
-        spare[:, -1] = False  # where rounding would take all
+        spare[:, -1] = False  # rounding could remove all tokens
         weights = weights.masked_fill(spare.scatter(1, tokens, spare), 0.0)
     return weights
 
 
 @dataclass
 class _Beams:
-    """The open beams of the images still in the batch, (images, width, ...), best first; dead beams score -inf."""
+    """The open beams of the images still in the batch, (images, width, ...), best first.
+
+    Dead beams have the score -inf.
+    """
 
     tokens: Tensor  # (images, width, tokens so far)
-    scores: Tensor  # (images, width) log-probability, forced ends counting 0
+    scores: Tensor  # (images, width) log-probability, 0 for forced end tokens
     plain: Tensor  # (images, width) log-probability under the captioner itself
 
 
 @dataclass
 class _Best:
-    """The best finished caption of each image, with the scores of the best few, (images, ...)."""
+    """The best finished caption of each image, and the scores of the best few captions, (images, ...)."""
 
     tokens: Tensor
     lengths: Tensor
     plain: Tensor
     scores: Tensor
-    """(images, few) log-probability / length as the rules count it, best first; -inf where there are not so many yet"""
+    """(images, few) log-probability / length by the rules, best first; -inf if there are fewer captions"""
 
     def offer(self, images: Tensor, scores: Tensor, tokens: Tensor, plain: Tensor) -> None:
-        """Take in finished captions of some images: scores and plain (n, any), tokens (n, any, length)."""
+        """Add finished captions of some images: `scores` and `plain` (n, any), `tokens` (n, any, length)."""
         score, first = scores.max(1)
         better = (score > self.scores[images, 0]).nonzero()[:, 0]
         first, which, length = first[better], images[better], tokens.shape[2]
@@ -164,7 +177,8 @@ def _beam_search(
 ) -> Decoded:
     count, width, device, oscar = len(logits), decoding.beams, logits.device, decoding.rules == "oscar"
     former = decoding.rules == "transformers-2022"
-    # What a length has more than new tokens: the prompt, less the end, or the last token when a search is to end.
+    # The difference between a length by the rules of 2022 and the number of new tokens: the prompt counts, the end
+    # token, or the last token of an open beam, does not.
     more = captioner.prompt_length - 1 if former else 0
     if logits.shape[1] < 2 * width:
         raise ValueError(f"{width} beams need a vocabulary of at least {2 * width} tokens, it has {logits.shape[1]}")
@@ -174,8 +188,8 @@ def _beam_search(
         torch.zeros(count, device=device),
         torch.full((count, 1 if oscar else width), -torch.inf, device=device),
     )
-    images = torch.arange(count, device=device)  # those still in the batch
-    # At first each image has one beam, which has read nothing.
+    images = torch.arange(count, device=device)  # images still in the batch
+    # At first, each image has a single, empty beam.
     zeros = torch.zeros((count, 1), device=device)
     beams = _Beams(torch.empty((count, 1, 0), dtype=torch.long, device=device), zeros, zeros)
     for length in range(1, decoding.max_tokens + 1):
@@ -183,16 +197,17 @@ def _beam_search(
         finishing = beams.tokens[:, :, -1] == end
         if length == decoding.max_tokens and not former:
             finishing[:] = True
-        # Of the continuations only the best `width` may finish, the others replace beams that did; by Oscar's rules
-        # all may that rank before the open one that fills the beam.
+        # Only the best `width` continuations may finish; the others replace finished beams. By Oscar's rules, all
+        # continuations may finish that rank before the last open beam.
         before = (~finishing).cumsum(1) if oscar else torch.arange(2 * width, device=device)
         ended = (beams.scores / (length + more) ** decoding.length_penalty).masked_fill(
             ~finishing | (before >= width), -torch.inf
         )
         best.offer(images, ended, beams.tokens, beams.plain)
         scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
-        # An image is done when its best open beam, as long as it is now, does not beat its worst finished one; for
-        # Oscar, which keeps one, as long as it may become. Formerly, when its best beam, open or not, does not.
+        # An image is done when its best open beam, divided by its current length, does not beat its worst finished
+        # caption. Oscar keeps a single finished caption and divides by the longest possible length. The rules of 2022
+        # compare the best beam, whether open or finished.
         reached = decoding.max_tokens if oscar else length + more
         hope = (beams.scores if former else scores)[:, 0] / reached**decoding.length_penalty
         open_images = (hope > best.scores[images, -1]).nonzero()[:, 0]
@@ -203,7 +218,7 @@ def _beam_search(
         beams = _Beams(
             _at(beams.tokens[open_images], chosen), scores[open_images], _at(beams.plain[open_images], chosen)
         )
-        if length == decoding.max_tokens:  # only formerly are captions cut after those that end have been looked at
+        if length == decoding.max_tokens:  # the rules of 2022 cut captions after finished captions were offered
             best.offer(images, beams.scores / (length + more + 1), beams.tokens, beams.plain)
             break
         rows = open_images[:, None] * previous_width + _at(parents[open_images], chosen)
@@ -217,11 +232,14 @@ def _beam_search(
 def _continuations(
     logits: Tensor, beams: _Beams, end: int, stops: Tensor, keep: int, penalty: float
 ) -> tuple[Tensor, _Beams]:
-    """The best `keep` continuations of each image by one token, best first, and the beam that each continues."""
+    """Return the beam that each continuation extends, and the best `keep` continuations of each image by one token.
+
+    Continuations are sorted, best first.
+    """
     images, width, so_far = beams.tokens.shape
     total = logits.logsumexp(1, keepdim=True)
     if penalty == 1:
-        # The best of an image are among the best of its beams, so the whole vocabulary is only read once.
+        # The best continuations of an image are among the best of each beam, so the vocabulary is read only once.
         values, tokens = logits.topk(keep)
         plain = edited = values - total
     else:
@@ -245,9 +263,9 @@ def _continuations(
 def _camel_beam_search(
     captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
 ) -> Decoded:
-    """The best caption of each image by the rules `camel`, by logits (images, vocabulary) of the first token.
+    """Return the best caption of each image by the rules `camel`. `logits` (images, vocabulary) are of the first token.
 
-    After a token that is set in `stops` (vocabulary,) the end is forced, free of charge. After
+    After a token that is set in `stops` (vocabulary,), the end token is forced and does not change the score. Follows
     github.com/aimagelab/camel (models/beam_search/beam_search.py).
     """
     images, width, device = len(logits), decoding.beams, logits.device
@@ -279,5 +297,5 @@ def _camel_beam_search(
 
 
 def _at(values: Tensor, index: Tensor) -> Tensor:
-    """values[n, index[n, k]] for all n and k: (n, m) or (n, m, T) by (n, k) to (n, k) or (n, k, T)."""
+    """Return values[n, index[n, k]] for all n and k, of shape (n, k) or (n, k, T), from values (n, m) or (n, m, T)."""
     return values[torch.arange(len(values), device=values.device)[:, None], index]

@@ -1,4 +1,4 @@
-"""Captions that people judged: the published files of their judgements, and how far metrics agree with them."""
+"""Captions that people judged: the published files of their judgements, and how well metrics agree with them."""
 
-# What stands for judged captions in a config: family of a captioner, reader of a corpus, and the one split that it has.
+# Marks judged captions in a config: it is the family of their captioner, and the reader and only split of their corpus.
 JUDGED = "judged"

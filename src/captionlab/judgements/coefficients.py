@@ -1,8 +1,8 @@
-"""How far scores agree with what people said: rank correlation with ratings, accuracy on preferences.
+"""Agreement of scores with human judgements: rank correlation with ratings, and accuracy on preferences.
 
-Kendall 1945 (tau-b) and Stuart 1953 (tau-c), as scipy.stats.kendalltau has them; Pearson's r; the share of preferences
-that a metric has, too. Every coefficient also comes on resamples of the images, for its interval: two metrics on the
-same judgements are resampled alike, so that the differences of their coefficients are paired.
+Kendall 1945 (tau-b) and Stuart 1953 (tau-c), as in scipy.stats.kendalltau; Pearson's r; the share of preferences that a
+metric agrees with. Every coefficient is also computed on resamples of the images, for its interval. Two metrics on the
+same judgements are resampled alike, so the differences of their coefficients are paired.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,17 @@ from scipy.sparse import csr_array
 from captionlab.intervals import resampled_sums
 
 TAU_B, TAU_C, PEARSON, ACCURACY = "tau-b", "tau-c", "Pearson", "accuracy"
-# Of a coefficient that is not defined, and why it is not.
+# Resamples of an undefined coefficient, and the reasons why a coefficient is undefined.
 UNDEFINED = np.empty(0)
 NONE, SAME_SCORES, SAME_RATINGS = "no judged caption has a score", "all scores are the same", "all ratings are the same"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A coefficient on `n` judgements of so many images, with its values (resamples,) on resamples of the images.
+    """A coefficient on `n` judgements of `images` images, with its values (resamples,) on resamples of the images.
 
-    It is missing where it is not defined, as `note` says; a resample on which it is not is NaN.
+    If the coefficient is undefined, `value` is None and `note` says why. The value of a resample without a defined
+    coefficient is NaN.
     """
 
     coefficient: str
@@ -33,21 +34,22 @@ class Agreement:
     resampled: np.ndarray
     category: str | None = None
     note: str = ""
-    # Of an accuracy: of each image the preferences that it has, over those of a mean image.
+    # For an accuracy (images,): correct preferences of each image over the mean number of preferences per image.
     shares: np.ndarray | None = None
 
 
 def rating_agreements(images: Sequence[str], scores: np.ndarray, ratings: np.ndarray, seed: int) -> list[Agreement]:
-    """Tau-b, tau-c and Pearson's r of scores (n,) and ratings (n,) of captions of images (n,).
+    """Return tau-b, tau-c and Pearson's r of scores (n,) and ratings (n,) of captions of images (n,).
 
-    None is defined where all scores, or all ratings, are the same. The scale of tau-c, the smaller number of different
-    scores or ratings, is that of the judgements in every resample. Memory goes with the square of the images.
+    All three are undefined if all scores or all ratings are the same. The scale of tau-c, the smaller of the numbers of
+    different scores and different ratings, is computed from all judgements and used in every resample. Memory grows
+    with the square of the number of images.
     """
     names, image = np.unique(np.array(images, dtype=object), return_inverse=True)
     counts = len(names), len(scores)
     if reason := _undefined(scores, ratings):
         return [Agreement(name, *counts, None, UNDEFINED, note=reason) for name in (TAU_B, TAU_C, PEARSON)]
-    # How often each image counts: all of them once, then in each resample.
+    # How often each image counts: first once each, then as often as in each resample.
     weights = np.concatenate([np.ones((1, len(names))), resampled_sums(np.eye(len(names)), seed)])
     with np.errstate(divide="ignore", invalid="ignore"):
         tau_b, tau_c = _taus(weights, image, scores, ratings)
@@ -58,11 +60,11 @@ def rating_agreements(images: Sequence[str], scores: np.ndarray, ratings: np.nda
 def preference_agreements(
     images: Sequence[str], preferred: np.ndarray, margins: np.ndarray, categories: Sequence[str | None], seed: int
 ) -> list[Agreement]:
-    """Accuracy over all pairs of captions (n,), and over those of each category where there are any.
+    """Return the accuracy over all pairs of captions (n,), and over the pairs of each category if there are any.
 
     `margins`: how much higher the metric scores the first caption of a pair; `preferred`: how many more people chose
-    it. Where captions draw, for people or for the metric, a pair counts half: Hessel et al. 2021 break ties at random,
-    of which this is the mean.
+    the first caption. A pair counts half if people or the metric do not distinguish its captions. This is the mean of
+    breaking ties at random, as in Hessel et al. 2021.
     """
     right = (1 + np.sign(preferred) * np.sign(margins)) / 2
     names, of = np.array(images, dtype=object), np.array(categories, dtype=object)
@@ -74,7 +76,7 @@ def preference_agreements(
 
 
 def _undefined(scores: np.ndarray, ratings: np.ndarray) -> str:
-    """Why nothing correlates; empty where something does."""
+    """Return why no coefficient is defined; empty if the coefficients are defined."""
     if not len(scores):
         return NONE
     return SAME_SCORES if np.ptp(scores) == 0 else SAME_RATINGS if np.ptp(ratings) == 0 else ""
@@ -83,29 +85,30 @@ def _undefined(scores: np.ndarray, ratings: np.ndarray) -> str:
 def _taus(
     weights: np.ndarray, image: np.ndarray, scores: np.ndarray, ratings: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tau-b and tau-c, each (m,), where images count as often as weights (m, images) say; image (n,) is their index.
+    """Return tau-b and tau-c, each (m,), with images weighted by weights (m, images); image (n,) are indices of images.
 
     Concordant and tied pairs are counted once for all pairs of images. Copies of an image multiply these counts, so
-    each resample is a quadratic form of its weights, and nothing is sorted again.
+    each resample is a quadratic form of its weights and needs no sorting.
     """
     x, y = (np.unique(values, return_inverse=True)[1] for values in (scores, ratings))
     excess = 2 * _quadratic(weights, _concordance(image, x, y))
-    ordered = (weights @ np.bincount(image)) ** 2  # pairs in both orders, and of each with itself
+    ordered = (weights @ np.bincount(image)) ** 2  # pairs in both orders, and pairs of a judgement with itself
     untied = [ordered - _quadratic(weights, _ties(image, levels)) for levels in (x, y)]
     levels = min(x.max(), y.max()) + 1
     return excess / np.sqrt(untied[0] * untied[1]), excess / (ordered * (levels - 1) / levels)
 
 
 def _quadratic(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Counts (m,) of pairs, from those between images (images, images)."""
+    """Return counts (m,) of pairs, from counts between images (images, images)."""
     return np.einsum("mi,mi->m", weights @ pairs, weights)
 
 
 def _concordance(image: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Concordant less discordant pairs between images: that of the higher score in the row, the other in the column.
+    """Return concordant minus discordant pairs between images: the row has the higher score, the column the lower.
 
-    image, x, y (n,): indices of images, scores and ratings, from 0. From the lowest score up, it is kept how many
-    judgements with a lower score have a rating below each, less those that have one above it.
+    image, x, y (n,): indices of images, scores and ratings, from 0. Judgements are visited from the lowest score up.
+    `below` keeps, for each rating, how many judgements with a lower score are rated lower minus how many are rated
+    higher.
     """
     images, levels = image.max() + 1, np.arange(y.max() + 1)
     below = np.zeros((len(levels), images))
@@ -118,13 +121,13 @@ def _concordance(image: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _ties(image: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Pairs between images that have the same level, in both orders and of each judgement with itself."""
+    """Return pairs between images with the same level, in both orders and including each judgement with itself."""
     counts = csr_array((np.ones(len(image)), (image, levels)))
     return np.asarray((counts @ counts.T).toarray())
 
 
 def _pearson(weights: np.ndarray, image: np.ndarray, scores: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """Pearson's r (m,) where images count as often as weights (m, images) say."""
+    """Return Pearson's r (m,) with images weighted by weights (m, images)."""
     x, y = ((values - values.mean()) / values.std() for values in (scores, ratings))
     number = weights @ np.bincount(image)
     x_mean, y_mean, xx, yy, xy = (weights @ np.bincount(image, of) / number for of in (x, y, x * x, y * y, x * y))

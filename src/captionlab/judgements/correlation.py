@@ -1,8 +1,8 @@
-"""Tables of how far metrics agree with people, and how far apart two metrics are in that.
+"""Tables of how well metrics agree with human judgements, and of differences in agreement between two metrics.
 
-Each rating is an observation: a caption that three people judged counts three times with its one score, as in the usual
-evaluation on Flickr8k (Hessel et al. 2021, CLIPScore, and flickr8k_example in its repository). A metric is held against
-the judgements of captions that it scored, two metrics against those of captions that both scored.
+Each rating is an observation: a caption with three ratings counts three times with its single score, as in the usual
+evaluation on Flickr8k (Hessel et al. 2021, CLIPScore, and flickr8k_example in its repository). A metric is compared
+with the judgements of captions that it scored. Two metrics are compared on the judgements of captions that both scored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,23 +20,23 @@ from captionlab.intervals import (
 )
 from captionlab.judgements.coefficients import Agreement, preference_agreements, rating_agreements
 
-# A judged caption: its image, and its index among the captions of that image.
+# The key of a judged caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
 Row = Mapping[str, Any]
 Rows = list[dict[str, Any]]
-# How a metric agrees with some judgements.
+# A function that returns the agreements of a metric with some judgements.
 Agreements = Callable[[Sequence[Row], "Scores", int], list[Agreement]]
 ONE_IMAGE = "of one image, so without an interval"
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a metric gave to captions; what it could not score is missing, or no finite number."""
+    """Scores of captions by a metric. A caption that the metric could not score is missing or not finite."""
 
     metric: str
-    scorer: str | None  # who scores, where several may
+    scorer: str | None  # the model that scores, if the metric has one
     values: Mapping[Key, float]
-    table: str = ""  # the name of the table of scores that has it
+    table: str = ""  # name of the table of scores with the metric
 
     def __getitem__(self, key: Key) -> float:
         return self.values.get(key, np.nan)
@@ -45,10 +45,11 @@ class Scores:
 def agreement_rows(
     metrics: Sequence[Scores], ratings: Sequence[Row], preferences: Sequence[Row], seed: int
 ) -> tuple[Rows, Rows]:
-    """Rows of CORRELATIONS of all metrics, and of DIFFERENCES of every two of them, the earlier less the later.
+    """Return the rows of CORRELATIONS of all metrics, and of DIFFERENCES of every pair of metrics, earlier minus later.
 
-    `ratings` and `preferences` are rows of the tables of these names, of which one may be empty. Two metrics have no
-    difference where a coefficient of one of them is not defined. Raises ValueError where two have one name.
+    `ratings` and `preferences` are rows of the tables RATINGS and PREFERENCES; one may be empty. Two metrics have no
+    difference in a coefficient that is undefined for one metric. Raises ValueError if two metrics have the same name
+    and scorer.
     """
     _check_names(metrics)
     values: Rows = []
@@ -62,7 +63,7 @@ def agreement_rows(
 
 
 def _check_names(metrics: Sequence[Scores]) -> None:
-    """Raise ValueError for two metrics of one name and scorer, whose rows could not be told apart."""
+    """Raise ValueError if two metrics have the same name and scorer, because their rows could not be told apart."""
     seen: dict[tuple[str, str | None], Scores] = {}
     for scores in metrics:
         if (other := seen.setdefault((scores.metric, scores.scorer), scores)) is not scores:
@@ -73,26 +74,26 @@ def _check_names(metrics: Sequence[Scores]) -> None:
 
 
 class _Judged:
-    """Judgements, and how metrics agree with some of them; what was computed once is kept."""
+    """Judgements, and the agreements of metrics with subsets of the judgements. Computed agreements are kept."""
 
     def __init__(self, rows: Sequence[Row], agreements: Agreements, seed: int):
         self.rows, self.agreements, self.seed = rows, agreements, seed
         self.found: dict[tuple[str, str | None, bytes], list[Agreement]] = {}
 
     def covered(self, *metrics: Scores) -> np.ndarray:
-        """Whether all captions of each judgement (n,) have a score of every one of these metrics."""
+        """Return whether all captions of each judgement (n,) have a finite score by every one of the metrics."""
         return np.array(
             [all(np.isfinite(scores[key]) for scores in metrics for key in _captions(row)) for row in self.rows]
         )
 
     def missing(self, scores: Scores) -> str:
-        """How many captions a metric could not score, in words; empty where there are none."""
+        """Return how many captions a metric could not score, in words; empty if it scored all."""
         captions = {key for row in self.rows for key in _captions(row)}
         without = sum(not np.isfinite(scores[key]) for key in captions)
         return f"{without} of {len(captions)} captions have no score and are left out" if without else ""
 
     def of(self, scores: Scores, covered: np.ndarray) -> list[Agreement]:
-        """How a metric agrees with the judgements that are covered (n,)."""
+        """Return the agreements of a metric with the judgements that are covered (n,)."""
         place = scores.metric, scores.scorer, covered.tobytes()
         if place not in self.found:
             rows = [row for row, here in zip(self.rows, covered, strict=True) if here]
@@ -117,7 +118,7 @@ def _with_preferences(rows: Sequence[Row], scores: Scores, seed: int) -> list[Ag
 
 
 def _captions(row: Row) -> list[Key]:
-    """The captions of a judgement: the one that was rated, or the two of a preference."""
+    """Return the captions of a judgement: the caption that was rated, or both captions of a preference."""
     indices = [row[name] for name in ("caption_index", "other_index") if name in row]
     return [(row["image_id"], index) for index in indices]
 
@@ -144,12 +145,12 @@ def _difference_rows(scores: Scores, other: Scores, judged: _Judged) -> Iterator
 
 
 def _place(found: Agreement) -> dict[str, Any]:
-    """What a coefficient is of."""
+    """Return the columns that identify a coefficient, with its numbers of images and judgements."""
     return {name: getattr(found, name) for name in ("coefficient", "category", "images", "n")}
 
 
 def _value_interval(found: Agreement) -> tuple[float | None, float | None]:
-    """The ends of the interval over images; none of one image, or of what is not defined."""
+    """Return the ends of the interval over images; None with one image or an undefined coefficient."""
     if found.value is None or found.images == 1:
         return None, None
     defined = found.resampled[np.isfinite(found.resampled)]
@@ -159,10 +160,13 @@ def _value_interval(found: Agreement) -> tuple[float | None, float | None]:
 
 
 def _paired(difference: float, ours: Agreement, theirs: Agreement) -> tuple[float | None, float | None, float | None]:
-    """The ends of the interval of the difference of two coefficients on the same judgements, and its p-value."""
+    """Return the ends of the interval of the difference of two coefficients on the same judgements, and its p-value.
+
+    All three are None with one image.
+    """
     if ours.images == 1:
         return None, None, None
-    differences = (ours.resampled - theirs.resampled).round(9)  # what is smaller are the last bits of numbers
+    differences = (ours.resampled - theirs.resampled).round(9)  # smaller differences are rounding errors
     defined = differences[np.isfinite(differences)]
     p_value = bootstrap_p_value(defined)
     if ours.shares is not None and theirs.shares is not None:

@@ -1,7 +1,7 @@
-"""From the entries of a reader to the tables of a set of judgements, and to the corpus that its captions are scored on.
+"""Tables of a set of judgements, from the entries of a reader, and the corpus against which its captions are scored.
 
-That corpus has the judged images alone, in one split, and of their references those that captions may be held against:
-so metrics against references need no other rules.
+This corpus has only the judged images, in one split, with the references that captions may be compared with. So metrics
+against references need no other rules.
 """
 
 import logging
@@ -23,22 +23,22 @@ from captionlab.tables import TableSchema, read_table, write_table
 
 logger = logging.getLogger(__name__)
 
-# Tables of a corpus that a set is read with, and that its own corpus has.
+# Tables of the corpus of the images, which the corpus of the judged captions has, too.
 OF_CORPUS: Mapping[str, TableSchema] = {"images": IMAGES, "captions": CAPTIONS, "objects": OBJECTS}
 Row = dict[str, Any]
 
 
 class Judged:
-    """The judged captions of images, and what was said of them."""
+    """The judged captions of images, and their ratings or preferences."""
 
     def __init__(self) -> None:
         self.captions: dict[str, list[str]] = {}
-        self.judgements: dict[tuple[str, int], int] = {}  # of each caption, by image and index
+        self.judgements: dict[tuple[str, int], int] = {}  # number of judgements by image and index
         self.ratings: list[Row] = []
         self.preferences: list[Row] = []
 
     def add(self, entry: Rated | Preferred) -> None:
-        """Add an entry; each of its captions is one of its own, even where two have the same words."""
+        """Add an entry. Its captions are new captions even if another entry has the same words."""
         of_image = self.captions.setdefault(entry.image_id, [])
         first = len(of_image)
         key = {"image_id": entry.image_id, "caption_index": first}
@@ -56,13 +56,14 @@ class Judged:
 def read_judgements(
     config: Mapping[str, Any], root: Path, inputs: Mapping[str, Path], outputs: Mapping[str, Path], name: str
 ) -> dict[str, int]:
-    """Read a set of judgements and write its tables: candidates, ratings, preferences, generated, and its corpus.
+    """Read a set of judgements and write its tables, and the tables of its corpus.
 
-    `config` is the block of the set in the config, `name` its name there, `root` the folder that relative paths start
-    from; `inputs` are the tables OF_CORPUS of the corpus whose images were judged, `outputs` gives the file of each
-    table. Returns the rows per table. Raises CorpusError when a file is malformed or no judged image is in the corpus.
+    `config` is the block of the set in the config and `name` its name there; `root` is the folder that relative paths
+    start from; `inputs` are the tables OF_CORPUS of the corpus of the images; `outputs` are the files to write:
+    candidates, ratings, preferences, generated, images, captions and objects. Returns the number of rows per table.
+    Raises CorpusError if a file is malformed or no judged image is in the corpus.
     """
-    # The rows of the judged images alone are read whole: their bytes may be in them.
+    # Rows may hold the bytes of an image, so only the rows of judged images are read with all columns.
     columns = {"images": ["image_id", "position", "split"]}
     tables = {name: read_table(inputs[name], kind, columns.get(name)).to_pylist() for name, kind in OF_CORPUS.items()}
     tables["images"].sort(key=lambda row: row["position"])
@@ -111,7 +112,10 @@ def _described(tables: Mapping[str, Sequence[Row]]) -> Described:
 
 
 def _judged(entries: Iterable[Rated | Preferred], corpus: Described, strict: bool, name: str) -> Judged:
-    """The entries of images of a corpus; `strict` leaves out candidates that are references. Both are counted."""
+    """Return the entries of images of a corpus. If `strict`, candidates that are references are left out.
+
+    Entries that are left out are counted and logged. Raises CorpusError if no entry is left.
+    """
     judged, unknown, among = Judged(), Counter[str](), 0
     for entry in entries:
         if entry.image_id not in corpus.splits:
@@ -140,7 +144,7 @@ def _judged(entries: Iterable[Rated | Preferred], corpus: Described, strict: boo
 def _references(
     judged: Judged, corpus: Described, images: Sequence[str], config: Mapping[str, Any], name: str
 ) -> list[Row]:
-    """Rows of CAPTIONS: the references of judged images that are no candidates: all, or some drawn by the seed."""
+    """Return rows of CAPTIONS: references of judged images that are no candidates, all or some drawn by the seed."""
     random, number = Random(config["seed"]), config.get("references_per_image")
     rows, left_out, bare = [], 0, []
     for image in images:

@@ -1,4 +1,4 @@
-"""Tables of the judgements stage: captions that people judged, and what they said of them."""
+"""Tables of the judgements stage: judged captions, ratings, preferences, and the agreement of metrics with people."""
 
 import pyarrow as pa
 

@@ -1,1 +1,1 @@
-"""Measures of the language of captions: fluency, parts of speech, patterns, associations."""
+"""Measures of the language of captions: fluency, parts of speech, patterns, and associations."""

@@ -1,12 +1,13 @@
-"""Captions that are constructed to ask what a scorer looks at (Ma et al. 2022, section 5).
+"""Construction of captions that reveal what a scorer rewards (Ma et al. 2022, section 5).
 
-Replaced words (Figure 2), visual words in templates (Table 7), and templates with more and more of them (Figure 3).
-Visual words are nouns, as in the paper. Whatever is drawn depends on the seed and the image alone, and replacements
-are nested: the words that are replaced at a share are replaced, by the same words, at every larger one.
+Captions are constructed by replacing words (Figure 2), by visual words in templates (Table 7), and by templates with an
+increasing number of visual words (Figure 3). Visual words are nouns, as in the paper. Random choices depend on the seed
+and the image only. Replacements are nested: the words that are replaced at a share are also replaced, by the same
+words, at every larger share.
 
-A template, given or found in captions, is a sequence of words and of `NOUN`, joined by `+`, that ends in a repeated
-group with one `NOUN`, as `a+NOUN+of+a+NOUN+(near+a+NOUN)*`: the nouns fill its places in order, and the group takes
-those that remain.
+A template is configured or derived from captions. It is a sequence of words and of `NOUN`, joined by `+`, that ends in
+a repeated group with one `NOUN`, such as `a+NOUN+of+a+NOUN+(near+a+NOUN)*`. The nouns fill its places in order, and the
+group is repeated for the remaining nouns.
 """
 
 import re
@@ -24,16 +25,16 @@ from captionlab.language.mining import LONGEST, Chunk, Mined, chunks_of, units_o
 from captionlab.language.patterns import POSSESSIVES, Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 
-# What the tagger takes for no word, which is neither replaced nor a replacement.
+# Tags of tokens that are no words. They are neither replaced nor used as replacements.
 NO_WORDS = frozenset({"PUNCT", "SYM", "X"})
-ANY = "any"  # for every word, whatever its part of speech
+ANY = "any"  # for all words, with any part of speech
 
-# As captionlab.texts.tagging.tag gives a caption: words as written, their lemmas, their tags.
+# A caption from captionlab.texts.tagging.tag: words as written, their lemmas, their tags.
 Tags = tuple[Sequence[str], Sequence[str], Sequence[str]]
 SLOT = "NOUN"
-PACKED = "(NOUN.P)*"  # the body of a pattern whose further nouns follow each other without a connecting word
+PACKED = "(NOUN.P)*"  # body of a pattern whose further nouns follow each other without a connecting word
 _TEMPLATE = re.compile(r"(?:(?P<start>[^()]+)\+)?\((?P<repeated>[^()]+)\)\*")
-ATTEMPTS = 50  # draws that may be refused before all words are looked at
+ATTEMPTS = 50  # number of draws before all remaining words are listed
 
 
 class TemplateError(ValueError):
@@ -42,14 +43,14 @@ class TemplateError(ValueError):
 
 @dataclass(frozen=True)
 class Template:
-    """Words and places for nouns: first `start`, then `repeated` for every further noun."""
+    """A template for nouns: the words of `start`, then the words of `repeated` for every further noun."""
 
     start: tuple[str, ...]
     repeated: tuple[str, ...]
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The template that a text says; a TemplateError says what is wrong with it."""
+        """Parse a template. Raises TemplateError, which says what is wrong, if the text is no template."""
         found = _TEMPLATE.fullmatch(text)
         parts = [tuple(part.split("+")) if part else () for part in found.group("start", "repeated")] if found else []
         if not found or any(not word for part in parts for word in part) or parts[1].count(SLOT) != 1:
@@ -61,11 +62,11 @@ class Template:
 
     @property
     def text(self) -> str:
-        """The template as a text."""
+        """Return the template as a text."""
         return "+".join([*self.start, f"({'+'.join(self.repeated)})*"])
 
     def fill(self, nouns: Sequence[str]) -> str:
-        """The caption with these nouns, at least one; with few of them it ends after the last."""
+        """Return the caption with these nouns, which ends with the last noun. Raises ValueError if there is no noun."""
         if not nouns:
             raise ValueError(f"the template {self.text} needs a noun")
         words: list[str] = []
@@ -81,11 +82,12 @@ class Template:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which captions are constructed.
+    """The captions to construct.
 
-    shares: of visual words, and of other words, that are replaced. templates: by the model that they are for and their
-    source, published or mined. counts: numbers of visual words in a template, those of the first source. others: words
-    that are no nouns are replaced by `any` other words, nouns among them, or by words of the `same-part-of-speech`.
+    `shares` are the shares of visual words, and of other words, that are replaced. `templates` are by the model that
+    they are for and their source, published or mined. `counts` are the numbers of visual words in a template, used with
+    the first source only. `others` selects the replacements of words that are no nouns: `any` other words, including
+    nouns, or words of the `same-part-of-speech`.
     """
 
     shares: Sequence[float] = ()
@@ -97,7 +99,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Constructed:
-    """A constructed caption and how it came about; the kind CONSTRUCTED of tables explains the fields."""
+    """A constructed caption and its construction; the table kind CONSTRUCTED documents the fields."""
 
     caption: str
     experiment: str
@@ -112,7 +114,10 @@ class Vocabulary:
     """The words of captions by part of speech, with their frequency."""
 
     def __init__(self, tagged: Iterable[Tags], draw: str = "frequency"):
-        """Count the words of tagged captions, in lower case; drawn by `frequency`, or every word alike (`uniform`)."""
+        """Count the words of tagged captions, in lower case.
+
+        Words are drawn by frequency (`frequency`) or with equal weights (`uniform`).
+        """
         counts: dict[str, Counter[str]] = {ANY: Counter()}
         self._lemmas: dict[str, str] = {}
         for caption in tagged:
@@ -121,7 +126,7 @@ class Vocabulary:
                     counts.setdefault(_class(tag), Counter())[word.lower()] += 1
                     counts[ANY][word.lower()] += 1
                     self._lemmas.setdefault(word.lower(), lemma.lower())
-        # Of each part of speech its words, and how often they and those before them are to be drawn.
+        # By part of speech: its words, and their cumulative weights.
         self._words: dict[str, tuple[list[str], list[int]]] = {}
         for tag, of_tag in counts.items():
             words = sorted(of_tag)
@@ -129,7 +134,10 @@ class Vocabulary:
             self._words[tag] = words, list(accumulate(weights))
 
     def word(self, tag: str, but: Set[str], generator: np.random.Generator) -> str | None:
-        """A word with this tag, or ANY, drawn again while it or its lemma is in `but`. None when there is no other."""
+        """Draw a word with this tag, or any word for ANY, such that neither it nor its lemma is in `but`.
+
+        Returns None if there is no such word.
+        """
         words, ends = self._words.get(_class(tag), ([], []))
         for _ in range(ATTEMPTS if words else 0):
             word = words[bisect_right(ends, int(generator.integers(ends[-1])))]
@@ -143,7 +151,7 @@ class Vocabulary:
 
 
 def visual_words(tagged: Iterable[Tags]) -> list[str]:
-    """The different nouns of captions, in lower case and in the order in which they occur."""
+    """Return the different nouns of captions, in lower case and in order of occurrence."""
     nouns = (word.lower() for caption in tagged for word, _, tag in zip(*caption, strict=True) if tag in NOUNS)
     return list(dict.fromkeys(nouns))
 
@@ -151,10 +159,10 @@ def visual_words(tagged: Iterable[Tags]) -> list[str]:
 def construct(
     image: str, caption: str, tagged: Tags, references: Sequence[Tags], plan: Plan, vocabulary: Vocabulary
 ) -> Iterator[Constructed]:
-    """All captions of the plan for an image that has this caption and these tagged references.
+    """Yield all captions of the plan for an image with this caption and these tagged references.
 
-    What cannot be made is left out: all of a caption without a noun, templates with more visual words than caption and
-    references have, and wrong visual words where the vocabulary has only right ones.
+    A caption without a noun yields nothing. Templates with more visual words than the caption and references have are
+    left out. Replacements are left out if the vocabulary has no suitable word.
     """
     own, union = visual_words([tagged]), visual_words([tagged, *references])
     if not own:
@@ -165,7 +173,7 @@ def construct(
         generator = np.random.default_rng([plan.seed, zlib.crc32(f"{subject} {image}".encode())])
         drawn = _replacements(tagged, subject, right, plan.others, vocabulary, generator)
         order = generator.permutation(list(drawn)).tolist()
-        rest = float(generator.random())  # a caption of three words has no quarter; the share holds on average
+        rest = float(generator.random())  # random rounding: shares of few words hold on average
         if not drawn or None in drawn.values():
             continue
         for share in plan.shares:
@@ -183,12 +191,12 @@ def construct(
 
 
 def template_of(mined: Mined, captions: Sequence[Tagged]) -> Template:
-    """The template of a pattern that was mined from captions: each part of it as it is mostly worded.
+    """Return the template of a mined pattern: each part of the pattern in its most frequent wording.
 
-    A noun phrase keeps its determiners, and its nouns are one place; a phrase that the pattern names by a word, such
-    as IMAGE.P, is worded as it is. After the prefix stands the first noun phrase with what connects it, then the later
-    ones are repeated; without a connecting word in the pattern they are packed, noun after noun. A
-    ValueError names a caption that does not start as its pattern says.
+    A noun phrase keeps its determiners, and its nouns become one place. A phrase that the pattern names by a word, such
+    as IMAGE.P, keeps its words. After the prefix comes the first noun phrase with its connecting words, and then the
+    later noun phrases are repeated. If the pattern has no connecting word, they follow noun after noun. Raises
+    ValueError, which names the caption, if a caption does not start like its pattern.
     """
     named = {name.lower() for name in re.findall(r"(\w+)\.P", mined.prefix)} - {SLOT.lower()}
     prefix = compiled(mined.prefix)
@@ -216,7 +224,10 @@ def _class(tag: str) -> str:
 def _replacements(
     caption: Tags, subject: str, right: Set[str], others: str, vocabulary: Vocabulary, generator: np.random.Generator
 ) -> dict[int, str | None]:
-    """For the place of each noun a wrong one (not in `right`), or for each other word one that it is not."""
+    """Return a replacement by position: a noun that is not in `right` for a noun, or another word for each other word.
+
+    Either nouns or other words are replaced, as `subject` says. A replacement is None if the vocabulary has none.
+    """
     drawn: dict[int, str | None] = {}
     for place, (word, _, tag) in enumerate(zip(*caption, strict=True)):
         if subject == "nouns" and tag in NOUNS:
@@ -224,13 +235,13 @@ def _replacements(
         elif subject == "others" and tag not in NOUNS | NO_WORDS:
             itself = {word.lower()}
             same = vocabulary.word(tag, itself, generator) if others == "same-part-of-speech" else None
-            # "that" may be the only word of its part of speech.
+            # A word like "that" may be the only word of its part of speech.
             drawn[place] = same or vocabulary.word(ANY, itself, generator)
     return drawn
 
 
 def _spliced(caption: str, words: Sequence[str], replacements: Mapping[int, str]) -> str:
-    """The caption with the words at some places replaced, and all else as it was."""
+    """Return the caption with the words at some positions replaced and everything else unchanged."""
     parts, end = [], 0
     for place, word in enumerate(words):
         start = caption.index(word, end)
@@ -240,7 +251,10 @@ def _spliced(caption: str, words: Sequence[str], replacements: Mapping[int, str]
 
 
 def _worded(chunk: Chunk, named: set[str]) -> list[str]:
-    """A chunk in a template: its words, and of a noun phrase that no word names its determiners and one place."""
+    """Return the words of a chunk in a template.
+
+    A noun phrase without a named word becomes its determiners and one place.
+    """
     if chunk.kind != "NOUN.P" or named & set(chunk.nouns):
         return [*chunk.words]
     before = takewhile(lambda pair: pair[1] not in NOUNS, chunk.piece)
@@ -248,5 +262,5 @@ def _worded(chunk: Chunk, named: set[str]) -> list[str]:
 
 
 def _most(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
-    """What occurs most often; of several the first by name, and nothing of none."""
+    """Return the most frequent item, the first in sorted order if there are several, () if there is none."""
     return min(counts, key=lambda words: (-counts[words], words), default=())

@@ -1,4 +1,4 @@
-"""How many captions follow the patterns that the paper publishes, and the patterns that are mined from them."""
+"""The shares of captions that follow the published patterns and the patterns mined from the captions."""
 
 import csv
 import os
@@ -23,7 +23,7 @@ def pattern_rows(corpus: str, captions: Sequence[Tagged], published: list[dict[s
 
 
 def _published(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The paper's patterns, each with its prefix written out, and the model's earlier prefixes of a prefix."""
+    """Yield the paper's patterns with their prefixes inserted, and for a prefix the earlier prefixes of its model."""
     for model in dict.fromkeys(row["model"] for row in published):
         texts = {
             role: [row["pattern"] for row in published if (row["model"], row["role"]) == (model, role)]
@@ -37,7 +37,10 @@ def _published(published: list[dict[str, str]]) -> Iterator[tuple[dict[str, Any]
 
 
 def _mined(captions: Sequence[Tagged]) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Patterns of the captions, the most frequent first: their prefixes, then the whole; none is an earlier prefix."""
+    """Yield the patterns of the captions, most frequent first: prefixes, then sentences.
+
+    The list of earlier prefixes is always empty.
+    """
     mined = mine(captions)
     starts = {pattern.prefix: sum(compiled(pattern.prefix).follows(c).start for c in captions) for pattern in mined}
     prefixes = sorted(starts, key=lambda text: (-starts[text], text))
@@ -47,9 +50,10 @@ def _mined(captions: Sequence[Tagged]) -> Iterator[tuple[dict[str, Any], list[st
 
 
 def _measured(captions: Sequence[Tagged], row: dict[str, Any], earlier: list[str]) -> dict[str, Any]:
-    """How many captions follow a pattern, and the first that do: a prefix at their start, a sentence to their end.
+    """Return the shares of captions that follow a pattern, and the first examples.
 
-    Those that start with an earlier prefix do not count: each caption has one prefix.
+    Examples match a prefix at their start, or a sentence as a whole. Captions that start with an earlier prefix do not
+    count, because each caption has one prefix.
     """
     taken = [any(compiled(other).follows(caption).start for other in earlier) for caption in captions]
     follows = [

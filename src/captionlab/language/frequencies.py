@@ -1,4 +1,4 @@
-"""How often captions have each word, and each n-gram of part-of-speech tags."""
+"""Frequencies of words and of n-grams of part-of-speech tags in captions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from captionlab.texts.counting import ngrams
 from captionlab.texts.unknown import UNKNOWN
 
-LONGEST = 5  # tags in a row
+LONGEST = 5  # longest n-grams of tags
 
 
 def frequency_rows(

@@ -1,12 +1,13 @@
-"""Patterns that captions follow, found automatically: the procedure of Ma et al. 2022 (section 4.1, Figure 1).
+"""Mining of patterns that captions follow: an automatic version of the procedure of Ma et al. 2022 (§4.1, Figure 1).
 
-Noun phrases and relations are merged; prefixes are counted as n-grams at the start of captions; what follows a prefix
-is cut into repetitions of connecting words and noun phrases, and summed up in one body; both make a pattern.
+Noun phrases and relations are merged into chunks. Prefixes are counted as n-grams at the start of captions. The rest
+after a prefix is split into repetitions of connecting words and noun phrases, which are summarized in one body. Prefix
+and body make a pattern.
 
-A pattern could always be made to match more captions by making it say less. So patterns are taken in the order of the
-bits that they save whoever writes their captions down, and one is kept when at least half of its captions follow none
-that was kept before. Naming the class of a chunk saves -log2 of the class's share; naming a word saves the choice among
-the different words of its class too.
+Any pattern can be made to match more captions by making it less specific. Patterns are therefore ranked by the number
+of bits that they save when the captions are encoded. A pattern is kept if at least half of its captions follow no
+pattern that was kept before. Naming the class of a chunk saves -log2 of the class's share. Naming a word also saves the
+choice among the different words of its class.
 """
 
 import math
@@ -19,20 +20,20 @@ from captionlab.language.patterns import Tagged, compiled
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
-PREFIX = 4  # the longest prefix, in merged chunks: the paper takes 4-grams
-FREQUENT = 0.05  # a prefix, or a word that is named instead of its class, must be in this share of captions
-# A body must cover this share of the repetitions that follow its prefix; a word that makes up this share of its class
-# there stands for the class.
+PREFIX = 4  # longest prefix in merged chunks, as the paper uses 4-grams
+FREQUENT = 0.05  # a prefix, or a word that is named instead of its class, must occur in this share of captions
+# A body must cover this share of the repetitions after its prefix. A word with this share of its class in the
+# repetitions replaces the class.
 COVERED = 0.9
-NEW = 0.5  # this share of a pattern's captions must follow no pattern that saves more
-LONGEST = 200  # words of a caption that are looked at for its pattern
+NEW = 0.5  # this share of a pattern's captions must follow no kept pattern that saves more
+LONGEST = 200  # number of words of a caption that are used for mining
 CLASSES = ("NOUN.P", "REL", "CONJ", "AUX")
 UNK = (UNKNOWN.lower(),)
 
 
 @dataclass(frozen=True)
 class Mined:
-    """A pattern of captions: prefix and whole as texts; `matches` are indices of captions that follow it to the end."""
+    """A mined pattern as a text, with its prefix; `matches` are the indices of captions that follow it to the end."""
 
     prefix: str
     pattern: str
@@ -41,24 +42,27 @@ class Mined:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A merged piece of a caption: its class (one of CLASSES, or a tag), and its words with their tags."""
+    """A merged chunk of a caption: its class (one of CLASSES, or a tag), and its words with their tags."""
 
     kind: str
     piece: Tagged
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words."""
+        """Return the words."""
         return tuple(word for word, _ in self.piece)
 
     @property
     def nouns(self) -> tuple[str, ...]:
-        """The nouns of a noun phrase."""
+        """Return the nouns of a noun phrase."""
         return tuple(word for word, tag in self.piece if tag in NOUNS)
 
 
 def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
-    """At most so many patterns of the captions, by the share that follows them, the largest first; UNK is in none."""
+    """Return at most `max_patterns` patterns of the captions, by the share of captions that follow them, largest first.
+
+    UNK is in no pattern.
+    """
     chunked = [chunks_of(caption[:LONGEST]) for caption in captions]
     elements = Counter(element for chunks in chunked for element in {e for chunk in chunks for e in _words(chunk)})
     named = {element for element, count in elements.items() if count >= FREQUENT * len(captions)}
@@ -73,7 +77,7 @@ def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
         if len(found) < FREQUENT * len(captions):
             continue
         body, elements_of_body = _body([chunked[index][len(prefix) :] for index in found])
-        # Chunks of consecutive noun phrases were merged; a repetition says so.
+        # Consecutive noun phrases were merged into one chunk, so they become a repetition.
         text = "+".join(f"({element})*" if element == "NOUN.P" else element for element in prefix)
         pattern = f"{text}+{body}" if body else text
         matches = frozenset(index for index in found if compiled(pattern).follows(captions[index]).whole)
@@ -90,7 +94,10 @@ def mine(captions: Sequence[Tagged], max_patterns: int = 5) -> list[Mined]:
 
 
 def chunks_of(caption: Tagged) -> list[Chunk]:
-    """The caption with its noun phrases and relations merged, and consecutive noun phrases merged into one."""
+    """Return the chunks of a caption: merged noun phrases and relations.
+
+    Consecutive noun phrases are one chunk.
+    """
     chunks: list[Chunk] = []
     for piece in pieces_of(caption):
         if chunks and piece.kind == chunks[-1].kind == "NOUN.P":
@@ -100,7 +107,10 @@ def chunks_of(caption: Tagged) -> list[Chunk]:
 
 
 def pieces_of(caption: Tagged) -> list[Chunk]:
-    """The caption with the words of each noun phrase and of each relation merged; nouns in a row are one phrase."""
+    """Return the pieces of a caption: the words of each noun phrase and each relation are merged.
+
+    Consecutive nouns are one phrase.
+    """
     pieces: list[Chunk] = []
     place = 0
     while place < len(caption):
@@ -112,19 +122,19 @@ def pieces_of(caption: Tagged) -> list[Chunk]:
 
 
 def _words(chunk: Chunk) -> list[str]:
-    """Elements that name a word of a chunk: `but`, `IMAGE.P`."""
+    """Return elements that name a word of a chunk: `but`, `IMAGE.P`."""
     if chunk.kind == "NOUN.P":
         return [f"{noun.upper()}.P" for noun in dict.fromkeys(chunk.nouns) if _writable(noun.upper())]
     return ["+".join(chunk.words)] if chunk.words != UNK and all(map(_writable, chunk.words)) else []
 
 
 def _writable(word: str) -> bool:
-    """Whether a pattern can name this word: no operators, and a case to tell it from a tag."""
+    """Return whether a pattern can name this word: without operators, and with a case to tell it from a tag."""
     return word.isalnum() and word.isascii() and not word.isdigit()
 
 
 def _surprise(chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
-    """Bits that each element saves where it stands."""
+    """Return the bits that each element saves."""
     every = [chunk for chunks in chunked for chunk in chunks]
     kinds = Counter(chunk.kind for chunk in every)
     words: dict[str, set[str]] = {kind: set() for kind in kinds}
@@ -137,13 +147,16 @@ def _surprise(chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
 def _saved(
     chunks: Sequence[Chunk], prefix: tuple[str, ...], elements: Sequence[str], surprise: Mapping[str, float]
 ) -> float:
-    """Bits that a prefix and the elements of its body save on a caption that follows them."""
+    """Return the bits that a prefix and the elements of its body save on a caption that follows them."""
     rest = (element for chunk in chunks[len(prefix) :] for element in (*_words(chunk), chunk.kind))
     return sum(surprise[element] for element in (*prefix, *(element for element in rest if element in elements)))
 
 
 def _prefixes(chunks: Sequence[Chunk], named: Set[str]) -> Iterator[tuple[str, ...]]:
-    """Every way to say how a caption starts; a prefix ends in a chunk that is no noun phrase, as the paper's do."""
+    """Yield every description of the start of a caption.
+
+    A prefix ends in a chunk that is no noun phrase, as in the paper.
+    """
     for length in range(1, min(PREFIX, len(chunks)) + 1):
         if chunks[length - 1].words == UNK:
             return
@@ -152,11 +165,14 @@ def _prefixes(chunks: Sequence[Chunk], named: Set[str]) -> Iterator[tuple[str, .
 
 
 def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
-    """One body for what follows a prefix, and its elements: `((but)?+(NOUN.P)*)*`; empty when no phrase follows."""
+    """Return a body for the rests after a prefix, such as `((but)?+(NOUN.P)*)*`, and its elements.
+
+    Both are empty if the rests have no noun phrase.
+    """
     units = [unit[:-1] for rest in rests for unit in units_of(rest)]
     if not units:
         return "", []
-    # The fewest classes of connecting words that cover enough repetitions, most frequent first.
+    # The most frequent classes of connecting words, until they cover enough repetitions.
     frequency = Counter(chunk.kind for unit in units for chunk in unit if chunk.words != UNK)
     classes: list[str] = []
     for kind, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0])):
@@ -165,7 +181,7 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
         classes.append(kind)
     if not classes:
         return "(NOUN.P)*", ["NOUN.P"]
-    # In the order in which they mostly stand.
+    # Sorted by their mean position.
     place = {kind: [i for unit in units for i, chunk in enumerate(unit) if chunk.kind == kind] for kind in classes}
     classes.sort(key=lambda kind: (sum(place[kind]) / len(place[kind]), kind))
     elements = []
@@ -177,7 +193,7 @@ def _body(rests: Sequence[Sequence[Chunk]]) -> tuple[str, list[str]]:
 
 
 def units_of(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Each noun phrase after the chunks that connect it to what stands before."""
+    """Return each noun phrase together with the chunks before it that connect it to the previous noun phrase."""
     units: list[list[Chunk]] = [[]]
     for chunk in chunks:
         units[-1].append(chunk)

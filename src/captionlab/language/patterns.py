@@ -1,19 +1,19 @@
-"""Patterns over words and parts of speech, and the captions that follow them (Ma et al. 2022, Table 5 and Figure 1).
+"""Patterns over words and parts of speech, and their match with captions (Ma et al. 2022, Table 5 and Figure 1).
 
-A pattern is a sequence joined by `+` (or spaces); `(...)*` is one or more times and `(...)?` zero or one time, as the
-paper defines them, and `(...|...)` is one or the other. What it is made of:
+A pattern is a sequence joined by `+` (or spaces). `(...)*` means one or more times and `(...)?` zero or one time, as
+the paper defines them. `(...|...)` means one or the other. The elements of a pattern are:
 
     image, that, of     a word, in lower case
-    NOUN, DET, ADP ...  a universal part-of-speech tag; NOUN is also a name, for "a tv" is tagged as one
+    NOUN, DET, ADP ...  a universal part-of-speech tag; NOUN includes names, because "a tv" is tagged as one
     CONJ                CCONJ, as the paper's Figure 1 calls it
-    AUX                 the copula: an auxiliary, or "is" or "was" whatever its tag
-    DETERMINER          DET, or a possessive ("his") whatever its tag
-    REL                 what relates two phrases: one or more prepositions and verbs ("parked near")
+    AUX                 the copula: an auxiliary, or "is" or "was" with any tag
+    DETERMINER          DET, or a possessive ("his") with any tag
+    REL                 a relation of two phrases: one or more prepositions and verbs ("parked near")
     NOUN.P              a noun phrase: determiners, modifiers, then one or more nouns
-    IMAGE.P             a noun phrase that contains the word "image"; so for any word
+    IMAGE.P             a noun phrase that contains the word "image"; any other word works in the same way
 
-Matching is by an automaton, in one pass over the caption, because the nested repetitions of these patterns take a
-backtracking matcher exponential time.
+An automaton matches a pattern in one pass over the caption. A backtracking matcher would take exponential time, because
+repetitions are nested.
 """
 
 import functools
@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from captionlab.texts.tagging import NOUNS, TAGS
 
-# A caption as patterns see it: (word in lower case, tag) of each word, without punctuation.
+# A caption as input of patterns: (word in lower case, tag) of each word, without punctuation.
 Tagged = Sequence[tuple[str, str]]
 
 POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their"})
-# What a word has one of that stands there: its text in lower case, or its tag.
+# Values that an element matches: the text of a word in lower case, or its tag.
 _CLASSES = {
     **{tag: frozenset({tag}) for tag in TAGS},
     "NOUN": NOUNS,
@@ -36,37 +36,45 @@ _CLASSES = {
     "AUX": frozenset({"AUX", "is", "was"}),
     "DETERMINER": POSSESSIVES | {"DET"},
 }
-# What stands before the nouns of a phrase; "a fenced area": a verb between a determiner and a noun modifies the noun.
+# The part of a noun phrase before its nouns. A verb between a determiner and a noun modifies the noun ("a fenced
+# area").
 _BEFORE_NOUNS = "(((ADJ|NUM)*)?|DETERMINER+((DETERMINER|ADJ|NUM|VERB)*)?)"
 _PIECE = re.compile(r"[()*?|+]|[^\s()*?|+]+")
-# A part of a pattern: whether it may be empty, and the places at which it may start and end.
+# A part of a pattern: whether it may be empty, and the states at which it may start and end.
 _Part = tuple[bool, frozenset[int], frozenset[int]]
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be read."""
+    """A pattern cannot be parsed."""
 
 
 @dataclass(frozen=True)
 class Follows:
-    """How far a caption follows a pattern: its start, or the whole; it may be cut inside the last repetition."""
+    """The extent to which a caption follows a pattern.
+
+    `start` is true if the start of the caption matches. `whole` is true if every word of the caption also continues the
+    pattern; the caption may end inside the last repetition.
+    """
 
     start: bool
     whole: bool
 
 
 def tagged(words: Iterable[str], tags: Iterable[str]) -> list[tuple[str, str]]:
-    """A caption as patterns see it."""
+    """Return a caption as input of patterns: (word in lower case, tag) of each word, without punctuation."""
     return [(word.lower(), tag) for word, tag in zip(words, tags, strict=True) if tag != "PUNCT"]
 
 
 class Pattern:
-    """A pattern, read by recursive descent into an automaton of places (Glushkov 1961); PatternError if it is wrong."""
+    """A pattern, parsed by recursive descent into a position automaton (Glushkov 1961).
+
+    Raises PatternError if the text cannot be parsed.
+    """
 
     def __init__(self, text: str):
         self.text = text
         self._pieces = deque([*(part for piece in _PIECE.findall(text) for part in _written_out(piece)), ""])
-        # Of each place, what a word has one of that stands there, and the places that may follow.
+        # Per state, the values that its word must match, and the states that may follow.
         self._words: list[frozenset[str]] = [frozenset()]
         self._after: list[frozenset[int]] = [frozenset()]
         self._steps: dict[tuple[frozenset[int], tuple[str, str]], frozenset[int]] = {}
@@ -75,17 +83,17 @@ class Pattern:
             raise PatternError(f"pattern {text!r}: a ')' has no '(' before it")
 
     def follows(self, caption: Tagged) -> Follows:
-        """How far a caption follows this pattern; a caption without words does not."""
+        """Return the extent to which a caption follows this pattern; a caption without words does not follow any."""
         ends = list(self._match(caption))
         return Follows(any(ends), any(ends) and len(ends) == len(caption))
 
     def longest(self, caption: Tagged, position: int = 0) -> int:
-        """Number of words of the longest match that starts at this position; 0 when there is none."""
+        """Return the number of words of the longest match that starts at `position`; 0 if there is none."""
         ends = self._match(caption[position:])
         return max((length for length, end in enumerate(ends, 1) if end), default=0)
 
     def _match(self, words: Tagged) -> Iterator[bool]:
-        """For each word, up to the first that cannot stand where it does, whether the pattern may end with it."""
+        """Yield for each word whether the pattern may end with it; stop at the first word that does not match."""
         state = frozenset({0})
         for word in words:
             key = (state, word)
@@ -149,7 +157,7 @@ class Pattern:
 
 
 def _written_out(piece: str) -> list[str]:
-    """What a piece of a pattern stands for, as pieces: relations and noun phrases are patterns themselves."""
+    """Return the pieces that a piece of a pattern stands for: relations and noun phrases are patterns themselves."""
     if piece == "REL":
         piece = "((ADP|VERB)*)"
     elif piece == "NOUN.P":
@@ -161,10 +169,10 @@ def _written_out(piece: str) -> list[str]:
 
 @functools.cache
 def compiled(text: str) -> Pattern:
-    """A pattern, read once."""
+    """Return the parsed pattern; each pattern is parsed once."""
     return Pattern(text)
 
 
 def with_prefix(pattern: str, prefixes: Sequence[str]) -> str:
-    """A sentence pattern with the word `Prefix` replaced by its prefixes, one or the other."""
+    """Return a sentence pattern whose word `Prefix` is replaced by the alternatives `prefixes`."""
     return re.sub(r"\bPrefix\b", f"({'|'.join(prefixes)})", pattern)

@@ -1,4 +1,4 @@
-"""The tables of the language stage."""
+"""The tables of the language stage: their columns and keys."""
 
 import pyarrow as pa
 

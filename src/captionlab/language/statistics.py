@@ -1,4 +1,4 @@
-"""Numbers about the language of captions (Ma et al. 2022, Table 4), and the lemmas that go with types of captions."""
+"""Statistics of the language of captions (Ma et al. 2022, Table 4), and associations of lemmas with caption types."""
 
 import math
 from collections import Counter
@@ -13,18 +13,21 @@ from captionlab.texts.counting import ngrams
 from captionlab.texts.ngram import Scores, perplexity
 from captionlab.texts.tagging import NOUNS
 
-# A caption as the tagger analysed it: its words as written, their lemmas and their tags.
+# A caption analysed by the tagger: its words as written, their lemmas and their tags.
 Analysed = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 DISTINCT = (1, 2, 3)
-# Parts of speech whose lemmas are associated with types of captions, each with the tags that a word of it may have: a
-# tagger takes lower-cased nouns for names.
+# Parts of speech whose lemmas are associated with types of captions, each with the tags that its words may have,
+# because taggers take some lower-case nouns for names.
 ASSOCIATED = {"ADJ": frozenset({"ADJ"}), "NOUN": NOUNS}
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number about the captions of a corpus; None where it has no meaning, and `note` says why. n: captions in it."""
+    """A statistic of the captions of a corpus.
+
+    `value` is None if it has no meaning, and `note` says why. `n` is the number of captions that it is computed from.
+    """
 
     name: str
     value: float | None
@@ -34,7 +37,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Association:
-    """A lemma of a part of speech in the captions of a type: how often it occurs there, and its association, nats."""
+    """A lemma of a part of speech in captions of a type, with its number of occurrences and its association in nats."""
 
     caption_type: str
     tag: str
@@ -46,7 +49,10 @@ class Association:
 def caption_measures(
     tokens: Sequence[Sequence[str]], tagged: Sequence[tuple[Sequence[str], Sequence[str]]], scores: Scores
 ) -> dict[str, list[Any]]:
-    """Columns of MEASURES; log_prob and perplexity are None for a caption without tokens, as SRILM skips these."""
+    """Return columns of MEASURES, one row per caption.
+
+    log_prob and perplexity are None for a caption without tokens, which SRILM skips.
+    """
     nouns = [[word.lower() for word, tag in zip(*words_tags, strict=True) if tag in NOUNS] for words_tags in tagged]
     left_out = (scores.unknown + scores.zero).tolist()
     numbers = [*zip(scores.log_probs.tolist(), map(len, tokens), left_out, strict=True)]
@@ -65,10 +71,11 @@ def caption_measures(
 def corpus_statistics(
     tokens: Sequence[Sequence[str]], measures: dict[str, list[Any]], scores: Scores
 ) -> list[Statistic]:
-    """The statistics of all captions of a captioner on a corpus, from their tokens and caption_measures of them.
+    """Return the statistics of the captions of a captioner on a corpus, from their tokens and `caption_measures`.
 
-    perplexity is the corpus's (all words and ends of sentences together), perplexity_without_end SRILM's ppl1,
-    mean_perplexity the mean over captions. distinct_n: different n-grams divided by all n-grams (Li et al. 2016).
+    perplexity is the perplexity of the corpus (all words and ends of sentences together), perplexity_without_end is
+    SRILM's ppl1, and mean_perplexity is the mean over captions. distinct_n is the number of different n-grams divided
+    by the number of all n-grams (Li et al. 2016). Raises ValueError if there are no captions.
     """
     captions, spoken = len(tokens), sum(map(bool, tokens))
     if not captions:
@@ -99,7 +106,7 @@ def corpus_statistics(
 
 
 def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
-    """Different n-grams divided by all n-grams of the captions; None when there is none."""
+    """Return the number of different n-grams of the captions divided by all n-grams; None if there are none."""
     counts = Counter(gram for words in captions for gram in ngrams(words, n))
     return len(counts) / counts.total() if counts else None
 
@@ -107,11 +114,12 @@ def distinct(captions: Iterable[Sequence[str]], n: int) -> float | None:
 def associate(captions: Mapping[str, Sequence[Analysed]]) -> list[Association]:
     """Return the local mutual information (Evert 2005) of each adjective and noun, by its lemma, with each type.
 
-    captions: for each type its captions. The association is c * ln(c * N / (C * n)), where c counts the lemma with this
-    part of speech in this type, C in all types, n all tokens of the type and N all tokens (punctuation included, as the
-    authors count it): the formula of Dessì et al. for two types (repository emecomm_context), for any number. Counted
-    are words that are `of_speech`. A lemma that a type does not contain has association 0 with it and is left out.
-    Sorted by type in the order given, tag, and descending association; equal ones by lemma.
+    `captions` has the captions of each type. The association is c * ln(c * N / (C * n)). c counts the lemma with this
+    part of speech in this type and C in all types. n is the number of tokens of the type and N the number of all
+    tokens, including punctuation, as the authors count it. This is the formula of Dessì et al. for two types
+    (repository emecomm_context), extended to any number of types. Only words in `of_speech` are counted. A lemma that
+    does not occur in a type has association 0 with it and is left out. The result is sorted by type in the given order,
+    tag, descending association and lemma.
     """
     kinds = of_speech(caption for of_type in captions.values() for caption in of_type)
     pairs = {
@@ -133,30 +141,30 @@ def associate(captions: Mapping[str, Sequence[Analysed]]) -> list[Association]:
 def of_speech(captions: Iterable[Analysed]) -> dict[str, set[str]]:
     """Return, for each part of speech of ASSOCIATED, the words that have one of its tags at least half of the time.
 
-    A tagger errs on some captions: it takes "umbrellas" for an adjective now and then, which is a noun by this.
+    This corrects errors of the tagger on single captions: it sometimes tags "umbrellas" as an adjective.
     """
     pairs = [[(word.lower(), tag) for word, tag in zip(words, tags, strict=True)] for words, _, tags in captions]
     return {tag: mostly_tagged(pairs, tags) for tag, tags in ASSOCIATED.items()}
 
 
 def associated_pairs(caption: Analysed, kinds: Mapping[str, AbstractSet[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the tag and the lemma of each adjective and noun of a caption; `kinds` are the words of `of_speech`."""
+    """Yield the tag and the lemma of each adjective and noun of a caption; `kinds` are the words from `of_speech`."""
     for word, lemma, tag in zip(*caption, strict=True):
         if word.lower() in kinds.get(tag, ()):
             yield tag, lemma
 
 
 def repeats_itself(words: Sequence[str]) -> bool:
-    """Does a word follow itself, or do three words in a row occur twice?
+    """Return whether a word follows itself or a trigram occurs twice.
 
-    Decoders are kept from these: trigrams are blocked (Paulus et al. 2018), and newfc forbids a word after itself.
+    Decoders can prevent both: trigrams are blocked (Paulus et al. 2018), and newfc forbids a word after itself.
     """
     trigrams = list(ngrams(words, 3))
     return any(one == after for one, after in ngrams(words, 2)) or len({*trigrams}) < len(trigrams)
 
 
 def mostly_tagged(captions: Iterable[Tagged], tags: AbstractSet[str]) -> set[str]:
-    """Words that have one of these tags at least half of the time."""
+    """Return the words that have one of the tags at least half of the time."""
     pairs = [pair for caption in captions for pair in caption]
     tagged, times = Counter(word for word, tag in pairs if tag in tags), Counter(word for word, _ in pairs)
     return {word for word in times if 2 * tagged[word] >= times[word]}

@@ -1,1 +1,1 @@
-"""What models are made of: tokenizers, blocks of BERT and GPT-2, and the reading of weights."""
+"""Networks: parts of models such as tokenizers and blocks of BERT and GPT-2, and functions that read weights."""

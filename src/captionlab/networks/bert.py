@@ -1,8 +1,8 @@
-"""The parts of BERT (Devlin et al. 2019) that the scorers are made of, with the parameter names of its checkpoints.
+"""Blocks of BERT (Devlin et al. 2019) for captioners and scorers, with the parameter names of its checkpoints.
 
-Post-layer-norm, the exact form of GELU, layer norms with an epsilon of 1e-12. A mask is (B, positions), True where
-there is something to attend to, or (B, T, positions) where that is not the same for all queries, or None where it is
-everywhere.
+Layers are post-layer-norm with the exact GELU, and layer norms have an epsilon of 1e-12. A mask is True where a
+position may be attended to. It is (B, positions), or (B, T, positions) if it differs between queries, or None if all
+positions may be attended to.
 """
 
 import re
@@ -20,12 +20,12 @@ EPSILON = 1e-12
 
 
 def split(states: Tensor, heads: int) -> Tensor:
-    """States (B, S, width) as (B, heads, S, head size)."""
+    """Reshape states (B, S, width) to (B, heads, S, head size)."""
     return states.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
-    """Multi-head attention of projected queries (B, T, width) to projected keys and values (B, S, width)."""
+    """Return multi-head attention (B, T, width) of projected queries (B, T, width) to keys and values (B, S, width)."""
     query, key, value = (split(part, heads) for part in (query, key, value))
     if mask is not None:
         mask = mask[:, None] if mask.ndim == 3 else mask[:, None, None]
@@ -34,9 +34,10 @@ def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, mask: Tensor |
 
 
 def initialise(network: nn.Module) -> None:
-    """Random weights to train from: normal with a deviation of 1 / sqrt(inputs), biases 0, layer norms the identity.
+    """Initialise weights for training: normal with deviation 1 / sqrt(inputs), biases 0. Layer norms are not changed.
 
-    BERT's deviation of 0.02 is for a width of 768; a network of a tenth of that stays at chance with it.
+    The deviation of embeddings is 1 / sqrt(width). BERT's deviation of 0.02 is for a width of 768; a network of a tenth
+    of this width stays at chance with it.
     """
     for module in network.modules():
         if isinstance(module, nn.Linear):
@@ -47,13 +48,13 @@ def initialise(network: nn.Module) -> None:
 
 
 def check_heads(width: int, heads: int) -> None:
-    """Raise ValueError when so many heads cannot share a layer of this width."""
+    """Raise ValueError if `width` is not a multiple of `heads`."""
     if width % heads:
         raise ValueError(f"a width of {width} cannot be divided among {heads} heads; give the right number of heads")
 
 
 def said(heads: int | None, key: str = "heads") -> int:
-    """The number of heads, which weights do not tell; CheckpointError where nobody says it."""
+    """Return the number of heads, which cannot be read off weights. Raises CheckpointError if it is None."""
     if heads is None:
         raise CheckpointError(
             f"weights do not tell how many attention heads a layer has; write `{key}: <number>` beside them in the "
@@ -63,7 +64,7 @@ def said(heads: int | None, key: str = "heads") -> int:
 
 
 class Heads(nn.Module):
-    """Attention from one sequence to another, or to itself."""
+    """Multi-head attention from one sequence to another, or to itself."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -72,7 +73,10 @@ class Heads(nn.Module):
         self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
 
     def forward(self, states: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
-        """What states (B, T, width) gather from context (B, S, width), of which `mask` (B, S) hides padding."""
+        """Return the attention (B, T, width) of states (B, T, width) to `context` (B, S, width).
+
+        `mask` hides padding.
+        """
         dropout = self.dropout if self.training else 0.0
         return attend(self.query(states), self.key(context), self.value(context), self.heads, mask, dropout)
 
@@ -91,7 +95,7 @@ class Projection(nn.Module):
 
 
 class Attention(nn.Module):
-    """Attention and its projection."""
+    """Multi-head attention and its output projection."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -100,7 +104,7 @@ class Attention(nn.Module):
 
 
 class Expansion(nn.Module):
-    """The wide half of a feed-forward layer."""
+    """The first half of a feed-forward layer, which expands the width."""
 
     def __init__(self, width: int, feed_forward: int):
         super().__init__()
@@ -121,22 +125,28 @@ class Layer(nn.Module):
         self.output = Projection(feed_forward, width, dropout)
 
     def forward(self, states: Tensor, mask: Tensor | None, positions: slice = slice(None)) -> Tensor:
-        """Map (B, S, width) to (B, T, width): the output at some positions, by default all, which see all of them."""
+        """Map (B, S, width) to (B, T, width), the output at some positions, by default all.
+
+        The positions attend to all S positions.
+        """
         kept = states[:, positions]
         return self.after(self.attention.self(kept, states, mask), kept)
 
     def after(self, attended: Tensor, states: Tensor) -> Tensor:
-        """What follows attention: the output of the layer at positions (B, T, width) that gathered `attended`."""
+        """Return the output of the layer at positions (B, T, width) after attention.
+
+        `attended` is the output of the attention.
+        """
         states = self.attention.output(attended, states)
         return self.output(self.intermediate(states), states)
 
 
-# Where a scorer reads the last layer: at the first token.
+# Scorers read the last layer at the first token.
 FIRST = slice(0, 1)
 
 
 class TextEmbeddings(nn.Module):
-    """Word pieces with their positions and the type of the first sentence."""
+    """Embeddings of word pieces, of their positions and of the first segment."""
 
     def __init__(self, vocabulary: int, positions: int, width: int, dropout: float):
         super().__init__()
@@ -146,17 +156,17 @@ class TextEmbeddings(nn.Module):
         self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
 
     def sum(self, ids: Tensor) -> Tensor:
-        """The sum of the three embeddings (B, T, width), not yet normalised, of token ids (B, T)."""
+        """Return the sum of the three embeddings (B, T, width) for token ids (B, T), not yet normalised."""
         positions = self.position_embeddings.weight[: ids.shape[1]]
         return self.word_embeddings(ids) + positions + self.token_type_embeddings.weight[0]
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Embeddings (B, T, width) of token ids (B, T)."""
+        """Return the embeddings (B, T, width) of token ids (B, T)."""
         return self.dropout(self.LayerNorm(self.sum(ids)))
 
 
 class RegionEmbeddings(nn.Module):
-    """Features and boxes of regions, projected, summed and normalised, by the names of ViLBERT's checkpoints."""
+    """Embeddings of regions: features and boxes, projected, summed and normalised, with ViLBERT's parameter names."""
 
     def __init__(self, region_size: int, width: int, dropout: float):
         super().__init__()
@@ -164,13 +174,13 @@ class RegionEmbeddings(nn.Module):
         self.LayerNorm, self.dropout = nn.LayerNorm(width, eps=EPSILON), nn.Dropout(dropout)
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
-        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
+        """Return the embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 5)."""
         summed = self.image_embeddings(features) + self.image_location_embeddings(boxes)
         return self.dropout(self.LayerNorm(summed))
 
 
 class Pooler(nn.Module):
-    """A linear layer on the state of the first position, to be squashed by the caller."""
+    """A linear layer on the state of the first position. The caller applies the activation."""
 
     def __init__(self, width: int, outputs: int):
         super().__init__()
@@ -182,7 +192,7 @@ class Pooler(nn.Module):
 
 
 def join(first: Tensor | None, length: int, second: Tensor | None, other_length: int) -> Tensor | None:
-    """The mask of two sequences of these lengths, one after the other; None when neither has padding."""
+    """Return the mask of two sequences, one after the other, or None if neither has padding."""
     if first is not None and second is None:
         second = first.new_ones(len(first), other_length)
     elif first is None and second is not None:
@@ -193,7 +203,10 @@ def join(first: Tensor | None, length: int, second: Tensor | None, other_length:
 def read_sizes(
     weights: Mapping[str, Tensor], heads: int | None, prefix: str = "", stack: str = "layer"
 ) -> dict[str, Any]:
-    """The sizes of a BERT, read off its weights, and its heads, which must be given. KeyError names what is missing."""
+    """Return the sizes of a BERT, read off its weights, and `heads`, which cannot be read off.
+
+    Raises KeyError that names a missing tensor, and CheckpointError if `heads` is None.
+    """
     vocabulary, width = weights[f"{prefix}embeddings.word_embeddings.weight"].shape
     return {
         "vocabulary": vocabulary,
@@ -206,6 +219,6 @@ def read_sizes(
 
 
 def without_prefixes(name: str, *prefixes: str) -> str:
-    """The name of a tensor without any of these prefixes, its layer norms called as they are today."""
+    """Return the name of a tensor without these prefixes, with the current names of layer norms (weight and bias)."""
     name = re.sub(rf"^(({'|'.join(prefixes)})\.)+", "", name)
     return name.replace(".gamma", ".weight").replace(".beta", ".bias")

@@ -1,4 +1,4 @@
-"""What a captioner keeps of the positions that it has read, so that a step computes the new ones alone."""
+"""Caches of keys and values, so that a decoding step of a captioner computes only the new positions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -18,13 +18,13 @@ class Cache:
 
     @classmethod
     def empty(cls, like: Tensor, *shape: int) -> Self:
-        """A cache of this shape that has read nothing, where and as precise as a tensor."""
+        """Return an empty cache of this shape, with the device and precision of the tensor `like`."""
         return cls(like.new_empty(shape), like.new_empty(shape))
 
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep keys and values (rows, heads, new, head size) of a layer; returns those of all positions, old and new.
+        """Add keys and values (rows, heads, new, head size) of a layer; return the keys and values of all positions.
 
-        `length` stays: who calls raises it when all layers have read the new positions.
+        `length` is not changed. The caller increases it when all layers have read the new positions.
         """
         end = self.length + keys.shape[2]
         self.keys[self.length : end, layer] = keys.permute(2, 0, 1, 3)
@@ -32,9 +32,9 @@ class Cache:
         return self.keys[:end, layer].permute(1, 2, 0, 3), self.values[:end, layer].permute(1, 2, 0, 3)
 
     def reorder(self, index: Tensor) -> "Cache":
-        """The cache of the rows `index` (rows may be repeated or left out), for the positions read so far.
+        """Return the cache of the rows `index`, for the positions read so far. Rows may be repeated or left out.
 
-        This cache lends its memory to the next reordering, which saves an allocation: do not use it any more.
+        The old cache must not be used again, because the next reordering writes into its memory to save an allocation.
         """
         shape = (*self.keys.shape[:2], len(index), *self.keys.shape[3:])
         if self.spare is not None and self.spare[0].shape == shape:
@@ -47,10 +47,11 @@ class Cache:
 
 
 def images_kept(rows: int, images: int, index: Tensor) -> Tensor | None:
-    """The images that the rows `index` (N,) need, each for an equal share of consecutive rows; None for no change.
+    """Return the images that the rows `index` (N,) need, or None if the images do not change.
 
-    Before, `images` had an equal share of `rows` consecutive rows each. Where the new rows cannot be shared equally,
-    there is an image for each row. What is being recorded for a GPU moves rows within their image only
+    The old rows are `rows` consecutive rows, shared equally among `images` images. Each image of the result has an
+    equal share of the new rows. If the new rows cannot be shared equally, an image is returned for each row. While a
+    CUDA graph is recorded, the result is None, because a recording only moves rows within an image
     (captionlab.generation.replay).
     """
     if index.is_cuda and torch.cuda.is_current_stream_capturing():

@@ -1,4 +1,4 @@
-"""Models in files: reading weights, whoever wrote them, and writing and checking those of a folder."""
+"""Files of models: reading weights of any origin, and writing and checking the files of a folder."""
 
 import hashlib
 import json
@@ -20,20 +20,23 @@ from captionlab.networks.compact import read_safetensors
 
 
 class CheckpointError(ValueError):
-    """A file of weights, or the folder of a model, that cannot be used; the message says which and why."""
+    """A file of weights, or a folder of a model, cannot be used. The message says which and why."""
 
 
 class Rebuilt(nn.Module):
-    """A network that is stored with the arguments that build it again, its architecture."""
+    """A network that is stored together with its `architecture`, the arguments of its constructor."""
 
     def __init__(self, given: Mapping[str, Any]):
-        """`given` are the locals() of the constructor of a family at its start: its arguments."""
+        """Store the arguments of a family's constructor. `given` is locals() at the start of the constructor."""
         super().__init__()
         self.architecture = {name: value for name, value in given.items() if name not in ("self", "__class__")}
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The dict in a .safetensors or PyTorch file; nothing but tensors and plain values is unpickled."""
+    """Return the dict in a .safetensors or PyTorch file. Only tensors and plain values are unpickled.
+
+    Raises CheckpointError if the file cannot be read, is a TorchScript archive, or does not contain a dict.
+    """
     if _is_program(path):
         raise CheckpointError(
             f"{path} is a TorchScript archive, a program that would have to be executed to be read; use the same "
@@ -45,7 +48,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
             return read_safetensors(path)
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, SafetensorError, EOFError, OSError, RuntimeError, zipfile.BadZipFile) as error:
-        # What torch says of a pickle is an advice to run its code, so none of it is passed on.
+        # torch's message recommends to run the code in the pickle, so the message is not shown.
         if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):
             raise CheckpointError(
                 f"{path} is no PyTorch file, or holds more than tensors and plain values, which is not unpickled "
@@ -59,13 +62,13 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def origin_of(weights: str | os.PathLike[str]) -> dict[str, str]:
-    """Which file of weights a model was imported from."""
+    """Return the name and the SHA-256 digest of the file of weights that a model was imported from."""
     with open(weights, "rb") as file:
         return {"weights": Path(weights).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def write_model(directory: str | os.PathLike[str], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Write config.json and model.safetensors into a folder, which is made."""
+    """Write config.json and model.safetensors into a folder, which is created if it is missing."""
     with replacing(Path(directory) / "model.safetensors") as path:
         save_file({name: value.cpu().contiguous() for name, value in weights.items()}, path)
     with replacing(Path(directory) / "config.json") as path:
@@ -75,7 +78,10 @@ def write_model(directory: str | os.PathLike[str], config: Mapping[str, Any], we
 def check_fit(
     path: str | os.PathLike[str], model: str, expected: Mapping[str, Tensor], given: Mapping[str, Tensor], *more: str
 ) -> None:
-    """Raise a CheckpointError that says which tensors of a file are not as a model expects them, and what `more`."""
+    """Raise CheckpointError if tensors of a file are missing, unexpected or of another shape than a model expects.
+
+    `more` are further problems, which also raise the error.
+    """
     problems = [f"missing {name}" for name in expected if name not in given]
     problems += [f"unexpected {name}" for name in given if name not in expected]
     problems += [
@@ -89,7 +95,10 @@ def check_fit(
 
 
 def count_layers(names: Iterable[str], stack: str) -> int:
-    """How many layers a stack has, from the names of its tensors ("{stack}.{number}. ..."); KeyError for none."""
+    """Return the number of layers of a stack, from names of tensors ("{stack}.{number}. ...").
+
+    Raises KeyError if the stack has no layer.
+    """
     found = [int(match[1]) for name in names if (match := re.match(rf"{re.escape(stack)}\.(\d+)\.", name))]
     if not found:
         raise KeyError(f"{stack}.0")
@@ -97,7 +106,7 @@ def count_layers(names: Iterable[str], stack: str) -> int:
 
 
 def _is_program(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a TorchScript archive: torch's files are zip archives too, but without code."""
+    """Return whether a file is a TorchScript archive. PyTorch files are zip archives, too, but contain no code."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -1,7 +1,7 @@
-"""Weights as they come with captionlab: in half precision, and of a table of words only the rows that somebody uses.
+"""Compact weights, as captionlab ships them: in half precision, with only the used rows of word embeddings.
 
-CLIP's table has 49,408 rows, of which captions of the toy world use a few hundred. The other rows are zeros when such a
-file is read.
+CLIP's table of word embeddings has 49,408 rows, and captions of the toy world use a few hundred. Missing rows are zeros
+when a compact file is read.
 """
 
 import json
@@ -15,18 +15,18 @@ from torch import Tensor
 
 from captionlab.files import replacing
 
-# In the metadata of a file: by the name of a table how many rows it has in memory.
+# Key of the metadata that has the full number of rows of each table, by its name.
 SIZES = "captionlab.rows"
-# The numbers of the rows that a file has of a table are beside it, under its name and this.
+# Suffix of the tensor with the row numbers of a table.
 KEPT = ".kept"
 
 
 def write_compact(
     path: str | os.PathLike[str], weights: Mapping[str, Tensor], kept: Mapping[str, Iterable[int]]
 ) -> None:
-    """Write weights in half precision; `kept` names tables and the rows of each that are written.
+    """Write weights in half precision. `kept` maps names of tables to the rows that are written.
 
-    Whole numbers stay as they are. ValueError for a number that half precision does not have.
+    Integers are not converted. Raises ValueError for a number that is too large for half precision.
     """
     tensors, sizes = {}, {}
     for name, value in weights.items():
@@ -44,9 +44,9 @@ def write_compact(
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """Read a safetensors file; a table of which it has some rows gets all, zeros for the others.
+    """Read a safetensors file. If it has only some rows of a table, the other rows are zeros.
 
-    SafetensorError where the file is damaged, or lacks a table or the numbers of its rows.
+    Raises SafetensorError if the file is damaged, or lacks a table or its row numbers.
     """
     with safe_open(path, "pt") as file:
         sizes = json.loads((file.metadata() or {}).get(SIZES, "{}"))

@@ -1,7 +1,8 @@
-"""GPT-2 (Radford et al. 2019), with the parameter names of transformers' GPT2LMHeadModel and nothing more.
+"""GPT-2 (Radford et al. 2019), with the parameter names of transformers' GPT2LMHeadModel.
 
-A module of its own because importing transformers takes longer than captioning a small corpus. It reads embeddings, as
-a captioner's prefix is no token, and keeps keys and values of what it has read in a preallocated cache.
+Importing transformers takes longer than captioning a small corpus, so this module does not use it. The model reads
+embeddings, because a captioner's prefix has no tokens. It keeps keys and values of previous positions in a preallocated
+cache.
 """
 
 import torch
@@ -16,11 +17,11 @@ INITIAL_STD = 0.02
 
 
 class Projection(nn.Module):
-    """A linear layer whose weight is (inputs, outputs), as GPT-2's checkpoints have it."""
+    """A linear layer whose weight is (inputs, outputs), as in GPT-2's checkpoints."""
 
     def __init__(self, inputs: int, outputs: int, std: float = INITIAL_STD):
         super().__init__()
-        self.input_size, self.output_size = inputs, outputs  # by names that peft looks for
+        self.input_size, self.output_size = inputs, outputs  # names that peft looks for
         self.weight = nn.Parameter(torch.empty(inputs, outputs).normal_(std=std))
         self.bias = nn.Parameter(torch.zeros(outputs))
 
@@ -30,7 +31,7 @@ class Projection(nn.Module):
 
 
 class Attention(nn.Module):
-    """Causal self-attention over the new positions and the cached ones."""
+    """Causal self-attention over the new positions and the cached positions."""
 
     def __init__(self, width: int, heads: int, layers: int, dropout: float):
         super().__init__()
@@ -40,7 +41,10 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, layer: int, cache: Cache | None) -> Tensor:
-        """Attend from x (rows, new positions, width); only an empty cache may be given several new positions."""
+        """Map x (rows, new positions, width) to the same shape.
+
+        If the cache is not empty, there must be a single new position.
+        """
         rows, new, width = x.shape
         parts = self.c_attn(x).view(rows, new, 3, self.heads, width // self.heads)
         query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
@@ -53,7 +57,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two projections with the tanh form of GELU between them."""
+    """Two projections with the tanh form of GELU in between."""
 
     def __init__(self, width: int, layers: int, dropout: float):
         super().__init__()
@@ -67,7 +71,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward layer, each added to its input, which is normalised first."""
+    """A pre-layer-norm block: attention and a feed-forward layer, each with a residual connection."""
 
     def __init__(self, width: int, heads: int, layers: int, dropout: float):
         super().__init__()
@@ -82,7 +86,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Token and position tables, the blocks, and the last normalisation."""
+    """Token and position embeddings, the blocks, and the last layer normalisation."""
 
     def __init__(self, vocabulary: int, positions: int, width: int, layers: int, heads: int, dropout: float):
         super().__init__()
@@ -94,7 +98,10 @@ class Transformer(nn.Module):
             nn.init.normal_(table.weight, std=INITIAL_STD)
 
     def forward(self, embeddings: Tensor, cache: Cache | None = None) -> Tensor:
-        """Hidden states (rows, new, width) of embeddings after those in the cache, which is extended in place."""
+        """Return the hidden states (rows, new, width) of embeddings that follow the positions in the cache.
+
+        The cache is extended in place.
+        """
         past = cache.length if cache is not None else 0
         positions = torch.arange(past, past + embeddings.shape[1], device=embeddings.device)
         x = self.drop(embeddings + self.wpe(positions))
@@ -106,10 +113,13 @@ class Transformer(nn.Module):
 
 
 class GPT2(nn.Module):
-    """The transformer, and the token table again as its output layer."""
+    """The transformer and an output layer that shares its weight with the token embeddings."""
 
     def __init__(self, vocabulary: int, positions: int, width: int, layers: int, heads: int, dropout: float = 0.1):
-        """Build a model of `layers` blocks with random weights; `width` must be a multiple of `heads`."""
+        """Build a model of `layers` blocks with random weights.
+
+        Raises ValueError if `width` is not a multiple of `heads`.
+        """
         super().__init__()
         check_heads(width, heads)
         self.transformer = Transformer(vocabulary, positions, width, layers, heads, dropout)

@@ -1,7 +1,7 @@
-"""Models of the Hugging Face hub as transformers builds them, and what is to be known of their types.
+"""Models of the Hugging Face hub as transformers builds them, and the properties of their types.
 
-A type is what transformers calls `model_type`. Of one without an entry in TYPES images are decoded in every update, and
-importing it says whether it can be continued word by word (captionlab.captioners.transformers.captioner).
+A type is a `model_type` of transformers. If a type has no entry in TYPES, its images are decoded in every update, and
+importing the model checks whether captions can be continued word by word (captionlab.captioners.transformers.captioner).
 """
 
 import inspect
@@ -19,28 +19,31 @@ from captionlab.networks.checkpoints import CheckpointError
 
 @dataclass(frozen=True, kw_only=True)
 class HubType:
-    """What a type does in another way than most."""
+    """Properties of a type of model that differ from most types."""
 
     image_side: tuple[str, ...] = ()
-    """modules and parameters that images alone go through"""
+    """names of modules and parameters that only images go through"""
     varies: bool = False
-    """whether what they make of an image depends on its shape, so that it cannot be a table"""
+    """whether the output of the image side depends on the shape of an image, so that it cannot be stored as a table"""
     projector: str = ""
-    """that of them which suits patches of any encoder to the words, so that the type can be trained from scratch"""
+    """name of the module of the image side that projects patches of any encoder, so that the type can be trained from
+    scratch"""
     bypassed: str = ""
-    """that of them which is given the image, where `mm_encoder_outputs` cannot be given in its place"""
+    """name of the module of the image side that is replaced by its output, if the model does not accept
+    `mm_encoder_outputs`"""
     continued_by: str = ""
-    """the module that reads further words, where the whole model needs an image each time"""
+    """name of the module that reads further words, if the whole model needs an image in each pass"""
     counts_words: bool = False
-    """whether positions of words start after the image, so that they must be said"""
+    """whether positions of words start after the image, so that they must be passed"""
     remembers: str = ""
-    """what a pass leaves in the model for the next one, so that it must be put back for other images"""
+    """name of a tensor that a pass leaves in the model for the next pass, so that it must be restored for other
+    images"""
     caption_type: int | None = None
-    """`token_type_ids` of a caption, where they are not that of the last word of the prompt"""
+    """`token_type_ids` of a caption, if they differ from the last word of the prompt"""
 
     @property
     def makes_table(self) -> bool:
-        """Whether what its image side makes of images is a table of features."""
+        """Return whether the output of the image side can be stored as a table of features."""
         return bool(self.image_side) and not self.varies
 
 
@@ -74,17 +77,20 @@ NO_TABLE = f"no table is known ({', '.join(name for name, kind in TYPES.items() 
 
 
 def type_of(config: Mapping[str, Any]) -> HubType:
-    """What is to be known of the type of this config."""
+    """Return the properties of the type of a config."""
     return TYPES.get(config["model_type"], HubType())
 
 
 def placeholders(config: Mapping[str, Any]) -> list[int]:
-    """Ids that stand for an image or a video."""
+    """Return the ids of tokens that stand for an image or a video."""
     return sorted({config[name] for name in _PLACEHOLDERS if config.get(name) is not None})
 
 
 def build(config: Mapping[str, Any]) -> Any:
-    """A model with random weights of a config as config.json has it; CheckpointError where transformers knows none."""
+    """Return a model with random weights for the content of a config.json.
+
+    Raises CheckpointError if transformers has no image-text-to-text model of this type.
+    """
     from transformers import AutoConfig, AutoModelForImageTextToText
 
     try:
@@ -96,7 +102,10 @@ def build(config: Mapping[str, Any]) -> Any:
 
 
 def build_image_side(config: Mapping[str, Any]) -> Any:
-    """The same model without all that images do not go through, with memory for weights that are yet to be loaded."""
+    """Return the image side of a model for the content of a config.json, with uninitialised weights.
+
+    All modules that images do not go through are removed. Raises CheckpointError if transformers has no such model.
+    """
     from transformers.initialization import no_init_weights
 
     with no_init_weights():
@@ -108,14 +117,16 @@ def build_image_side(config: Mapping[str, Any]) -> Any:
 def config_from_scratch(
     given: Mapping[str, Any], visual_size: int, vocabulary: int, end: int
 ) -> tuple[dict[str, Any], int]:
-    """A config for patches of `visual_size` numbers and so many tokens, and how many ids the model has.
+    """Return a config of transformers, for training from scratch on an encoder's patches, and the number of ids.
 
-    With one more id than tokens the last one stands for a patch. ValueError for other types than can be trained so.
+    `visual_size` is the size of a patch's vector, `vocabulary` the number of tokens, and `end` the id of the end token.
+    If the number of ids is `vocabulary` + 1, the last id is the placeholder of a patch. Raises ValueError for a type
+    that cannot be trained from scratch.
     """
     if not type_of(given).projector:
         able = " or ".join(name for name, kind in TYPES.items() if kind.projector)
         raise ValueError(f"architecture.config.model_type is {given['model_type']!r}; from scratch it must be {able}")
-    # Of its tower nothing is kept; it is built all the same.
+    # The image tower is removed later, but transformers builds it first.
     vision = {"hidden_size": visual_size, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 1}
     ids = {"pad_token_id": end, "bos_token_id": end, "eos_token_id": end}
     if type_of(given).bypassed:
@@ -126,7 +137,7 @@ def config_from_scratch(
 
 
 def drop_image_side(model: Any, kind: HubType, kept: str = "") -> None:
-    """Take what images alone go through out of a model, but for the part `kept`."""
+    """Remove the modules and parameters that only images go through from a model, except the module `kept`."""
     dropped = tuple(name for name in kind.image_side if name != kept)
     _drop(model, lambda name: name in dropped)
     for name in dropped:
@@ -138,9 +149,10 @@ def drop_image_side(model: Any, kind: HubType, kept: str = "") -> None:
 
 
 def freeze_image_side(model: Any, kind: HubType) -> None:
-    """Exclude what images alone go through from training; of a type without a declaration, its image encoder.
+    """Exclude the modules and parameters that only images go through from training.
 
-    CheckpointError where transformers does not say which that is.
+    If the type has no entry in TYPES, these are its image encoder. Raises CheckpointError if transformers does not name
+    the encoder.
     """
     if kind.image_side:
         parts = kind.image_side
@@ -159,9 +171,10 @@ def freeze_image_side(model: Any, kind: HubType) -> None:
 def read_folder(
     folder: str | os.PathLike[str], dtype: str = "float32", options: Mapping[str, Any] | None = None
 ) -> tuple[Any, Any]:
-    """The model and the processor that `save_pretrained` wrote, or the hub has, into a folder; CheckpointError.
+    """Return the model, in evaluation mode, and the processor in a folder of the hub or by `save_pretrained`.
 
-    No code that lies there is run. `options` are numbers of its image processor that shall be others.
+    No code in the folder is run. `options` replace settings of the image processor. Raises CheckpointError if the
+    folder cannot be read.
     """
     from transformers import AutoModelForImageTextToText, AutoProcessor, ProcessorMixin
 
@@ -192,14 +205,14 @@ def _set_options(processor: Any, options: Mapping[str, Any]) -> None:
 
 
 def takes_features(model: Any) -> bool:
-    """Whether a model takes what its image side makes of images in place of pixels, as many of transformers do."""
+    """Return whether a model accepts the output of its image side instead of pixels, as many models do."""
     return "mm_encoder_outputs" in inspect.signature(model.base_model.forward).parameters
 
 
 def image_features(model: Any, kind: HubType, inputs: Mapping[str, Any]) -> Any:
-    """What the image side of a model makes of preprocessed images: (B, S, d), or as many tensors (S, d).
+    """Return the output of a model's image side for preprocessed images: a tensor (B, S, d), or B tensors (S, d).
 
-    `inputs` are what the processor says of the images.
+    `inputs` are the inputs that the processor returns for the images.
     """
     if not kind.bypassed:
         return model.get_image_features(**inputs, return_dict=True).pooler_output
@@ -209,7 +222,7 @@ def image_features(model: Any, kind: HubType, inputs: Mapping[str, Any]) -> Any:
 
 @dataclass
 class Features:
-    """What an image side made of images, as a model is handed it by `mm_encoder_outputs`."""
+    """The output of an image side, in the form in which a model accepts it as `mm_encoder_outputs`."""
 
     pooler_output: Any
     qformer_outputs: Any = None
@@ -217,17 +230,20 @@ class Features:
 
 
 class Bypass(nn.Module):
-    """Stands for an image tower, and takes its output, (B, 1, S, d), in the place of pixels."""
+    """A module in the place of an image tower.
+
+    Its input is the output of the tower, (B, 1, S, d), instead of pixels.
+    """
 
     def forward(self, pixel_values: Tensor, **options: Any) -> Any:
-        """The same, (B, S, d), as the last layer of a tower."""
+        """Return the input as (B, S, d), in the form of an image tower's output."""
         from transformers.modeling_outputs import BaseModelOutput
 
         return BaseModelOutput(last_hidden_state=pixel_values[:, 0])
 
 
 def followed(words: Mapping[str, Tensor], tokens: Tensor, kind: HubType) -> dict[str, Tensor]:
-    """What a model reads, (n, P) and others, with tokens (n, t) behind the words."""
+    """Return the inputs of a model, (n, P) each, with the tokens (n, t) appended."""
     found = dict(words)
     for name in words.keys() & {"input_ids", "token_type_ids", "mm_token_type_ids"}:
         behind = tokens
@@ -239,19 +255,19 @@ def followed(words: Mapping[str, Tensor], tokens: Tensor, kind: HubType) -> dict
 
 
 def remembered(model: Any, kind: HubType) -> Tensor | None:
-    """What the last pass left in the model."""
+    """Return the tensor that the last pass left in the model, or None if the type leaves none."""
     owner, _, name = kind.remembers.rpartition(".")
     return getattr(model.get_submodule(owner), name) if kind.remembers else None
 
 
 def remember(model: Any, kind: HubType, value: Tensor) -> None:
-    """Put it back."""
+    """Set the tensor that a pass left in the model to `value`."""
     owner, _, name = kind.remembers.rpartition(".")
     setattr(model.get_submodule(owner), name, value)
 
 
 def _drop(module: nn.Module, chosen: Callable[[str], bool], prefix: str = "") -> None:
-    """Replace the modules in a module whose names are chosen."""
+    """Replace submodules by the identity if `chosen` is true for their name."""
     for name, child in list(module.named_children()):
         if chosen(f"{prefix}{name}"):
             setattr(module, name, nn.Identity())
@@ -260,5 +276,5 @@ def _drop(module: nn.Module, chosen: Callable[[str], bool], prefix: str = "") ->
 
 
 def _overlaps(name: str, parts: tuple[str, ...]) -> bool:
-    """Whether a module is one of these parts, in one of them, or has one of them in it."""
+    """Return whether a module is one of the `parts`, is inside one, or contains one."""
     return any(f"{part}.".startswith(f"{name}.") or f"{name}.".startswith(f"{part}.") for part in parts)

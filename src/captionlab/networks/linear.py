@@ -1,8 +1,8 @@
-"""Linear layers, whose large products are oneDNN's where a processor computes them.
+"""Linear layers that compute large products with oneDNN on a CPU.
 
-torch multiplies float32 matrices by MKL, which leaves the widest vectors of AMD's processors unused; oneDNN, which
-torch has for convolutions, uses them. With 768 x 2304 weights on one thread of an EPYC with AVX-512, 8 rows run at 90
-GFLOP/s in place of 42, and 40 rows at 191 in place of 85; an update of discriminative finetuning of GPT-2 small is 1.7
+torch multiplies float32 matrices with MKL, which does not use the widest vectors of AMD processors. oneDNN, which torch
+includes for convolutions, uses them. With 768 x 2304 weights on one thread of an EPYC with AVX-512, 8 rows run at 90
+GFLOP/s instead of 42, and 40 rows at 191 instead of 85. An update of discriminative finetuning of GPT-2 small is 1.7
 times as fast (docs/performance.md). oneDNN adds in another order, so results differ from torch's by rounding.
 """
 
@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-# Fewer weights than this, 2 MiB of them, may stay in the cache of a core, and torch multiplies them.
+# Smaller weights, below 2 MiB, may stay in the cache of a core, so torch multiplies them.
 FEWEST_WEIGHTS = 2**19
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """What `torch.nn.functional.linear` computes: x (..., inputs), weight (outputs, inputs) and bias (outputs,)."""
+    """Return `torch.nn.functional.linear` of x (..., inputs), weight (outputs, inputs) and bias (outputs,)."""
     if weight.numel() < FEWEST_WEIGHTS or not _by_onednn(x, weight, bias):
         return functional.linear(x, weight, bias)
     product: Tensor = _Linear.apply(x, weight, bias)
@@ -26,7 +26,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class Linear(nn.Linear):
-    """torch's layer, computed by `linear`."""
+    """torch.nn.Linear, computed by `linear`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Map (..., inputs) to (..., outputs)."""
@@ -34,9 +34,10 @@ class Linear(nn.Linear):
 
 
 def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whether oneDNN can take the place of MKL: numbers of 32 bits in a processor's memory, and torch has both.
+    """Return whether oneDNN can replace MKL: all tensors are float32 and on a CPU, and torch has both libraries.
 
-    Shapes that do not fit, or that torch would expand, are torch's; of a bias oneDNN passes over the strides.
+    Shapes that do not fit, or that torch would expand, are left to torch. The bias must be contiguous, because oneDNN
+    ignores its strides.
     """
     return (
         x.numel() > 0
@@ -75,7 +76,10 @@ class _Linear(torch.autograd.Function):
 
 
 def _gradient_of_weight(gradient: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-    """Of gradients (N, outputs) and inputs (N, inputs), laid out as the weight is, or else torch would copy it."""
+    """Return the gradient of the weight from gradients (N, outputs) and inputs (N, inputs).
+
+    The result has the memory layout of the weight, because torch would copy it otherwise.
+    """
     if weight.is_contiguous():
         return _product(gradient.t(), x.t())
     return _product(x.t(), gradient.t()).t()

@@ -1,4 +1,4 @@
-"""Draws from a vocabulary and log-probabilities of what was drawn, in fewer passes over it than torch takes."""
+"""Sampling from a vocabulary and log-probabilities of tokens, in fewer passes over the logits than torch needs."""
 
 from typing import Any
 
@@ -7,18 +7,19 @@ from torch import Tensor
 
 
 def drawn(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """A column of each row (N,), drawn in proportion to float32 weights (N, any), which need not sum to 1.
+    """Return a column of each row (N,), drawn in proportion to float32 weights (N, any), which need not sum to 1.
 
-    Those of torch.multinomial by the same random numbers: the column that is first, where each takes an exponential
-    time of that rate. On a CPU torch makes these one at a time, which takes twice as long as an array of them.
-    RuntimeError for a row in which no weight is above 0, or one is not finite.
+    The columns equal the result of torch.multinomial with the same random numbers. Each column gets an exponential time
+    with its weight as rate, and the first column is drawn. On a CPU, torch draws these times one by one, which takes
+    twice as long as drawing an array. Raises RuntimeError if a row has no weight above 0 or a weight that is not
+    finite.
     """
     if weights.device.type != "cpu":
         return torch.multinomial(weights, 1, generator=generator)[:, 0]
     exponential = (
         torch.rand(weights.shape, dtype=torch.float64, device="cpu", generator=generator).neg_().log1p_().neg_()
     )
-    columns = weights.div(exponential.float()).argmax(1)  # where there is one that is no number, the first such
+    columns = weights.div(exponential.float()).argmax(1)  # if a row has a NaN, this is the first NaN
     first = weights.gather(1, columns[:, None])
     if not ((first > 0) & first.isfinite()).all():
         raise RuntimeError("nothing can be drawn: weights of a vocabulary are not finite, or all are 0")
@@ -26,7 +27,7 @@ def drawn(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
 
 
 class _LogProb(torch.autograd.Function):
-    """log_prob_at, with the bits of the gradient that torch's own operations give."""
+    """log_prob_at as a torch function. Its gradient is equal, bit by bit, to the gradient of torch's own operations."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, columns: Tensor) -> Tensor:
@@ -43,9 +44,9 @@ class _LogProb(torch.autograd.Function):
 
 
 def log_prob_at(logits: Tensor, columns: Tensor) -> Tensor:
-    """Log-probability (N,) in nats, with gradient, of a column (N,) of each row of logits (N, any).
+    """Return the log-probability (N,) in nats, with gradient, of a column (N,) of each row of logits (N, any).
 
-    Its gradient is written once, where torch would write one for the sum, one for the columns and their sum.
+    The gradient is written once. torch would write a gradient of the sum, a gradient of the columns and their sum.
     """
     result: Tensor = _LogProb.apply(logits, columns)
     return result

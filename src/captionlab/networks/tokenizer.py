@@ -1,4 +1,4 @@
-"""Tokenizers: between texts and token ids, kept as tokenizer.json, the format of the tokenizers library."""
+"""Tokenizers between texts and token ids, stored as tokenizer.json, the format of the tokenizers library."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 END = "<|endoftext|>"
-# What ends a caption: GPT-2's token, or BERT's.
+# End tokens of GPT-2 and of BERT.
 _ENDS = (END, "[SEP]")
-# The spaces that the authors' decoding (clean_up_tokenization_spaces of transformers) takes away.
+# Spaces that the authors' decoding (clean_up_tokenization_spaces of transformers) removes.
 _SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 
 
@@ -20,9 +20,9 @@ class Tokenizer:
     """A tokenizer with an end token."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer, end: int | None = None):
-        """Wrap a tokenizer of the tokenizers library; its end token is named as GPT-2's or BERT's, or has the id `end`.
+        """Wrap a tokenizer of the tokenizers library. `end` is the id of its end token.
 
-        ValueError when it has no end token.
+        By default, the end token is GPT-2's or BERT's, by name. Raises ValueError if the tokenizer has no end token.
         """
         ends = [number for name in _ENDS if (number := tokenizer.token_to_id(name)) is not None]
         if end is None and not ends:
@@ -32,7 +32,10 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Read a tokenizer.json; ValueError when the file is not one. `options` are those of the constructor."""
+        """Read a tokenizer.json. `options` are arguments of the constructor.
+
+        Raises ValueError if the file cannot be read.
+        """
         try:
             tokenizer = tokenizers.Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
         except Exception as error:  # the library raises bare Exception
@@ -43,10 +46,10 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int) -> Self:
-        """Learn byte-level BPE as GPT-2's from texts, with at most `vocabulary` tokens.
+        """Learn byte-level BPE, as GPT-2 uses it, from texts, with at most `vocabulary` tokens.
 
-        The 256 bytes and the end token always are tokens, so any text can be encoded; few texts may give fewer tokens
-        than asked for. ValueError for a vocabulary below 257.
+        The 256 bytes and the end token always are tokens, so any text can be encoded. Few texts may yield fewer tokens
+        than `vocabulary`. Raises ValueError for a vocabulary below 257.
         """
         if vocabulary < 257:
             raise ValueError(f"vocabulary is {vocabulary}; 256 bytes and the end token need at least 257")
@@ -64,7 +67,7 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """Number of ids: one more than the largest."""
+        """Return the number of ids: the largest id plus one."""
         return max(self.tokenizer.get_vocab().values()) + 1
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -72,11 +75,14 @@ class Tokenizer:
         Path(path).write_text(self.tokenizer.to_str(pretty=True), encoding="utf-8")
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text, without an end token."""
+        """Return the ids of each text, without an end token."""
         return [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        """Texts of token ids up to the first end token, special tokens left out, no space before punctuation."""
+        """Return the texts of token ids up to the first end token.
+
+        Special tokens and spaces before punctuation are removed.
+        """
         ended = [ids[: ids.index(self.end)] if self.end in ids else ids for ids in tokens]
         texts: list[str] = self.tokenizer.decode_batch(ended, skip_special_tokens=True)
         for spaced in _SPACED:
@@ -84,7 +90,7 @@ class Tokenizer:
         return texts
 
     def _stop_ids(self, text: str) -> list[int]:
-        """Ids of all tokens whose text contains `text`; special tokens have no text."""
+        """Return the ids of all tokens whose text contains `text`. Special tokens have no text."""
         ids = list(range(self.size))
         texts = self.tokenizer.decode_batch([[number] for number in ids], skip_special_tokens=True)
         return [number for number, decoded in zip(ids, texts, strict=True) if text in decoded]

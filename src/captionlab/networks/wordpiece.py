@@ -1,7 +1,7 @@
-"""BERT's word pieces, from a vocab.txt (one piece a line, its id is the number of the line).
+"""BERT's word pieces, from a vocab.txt with a piece on each line. The id of a piece is its line number, from 0.
 
-Text is cut at spaces and punctuation, then into the longest piece first. Captioners generate pieces, so theirs are a
-Tokenizer, which knows special pieces when it reads and writes; scorers read whole captions, between two special pieces.
+Text is split at spaces and punctuation, then into the longest pieces from the left. Captioners generate pieces, so they
+use a Tokenizer, which reads and writes special pieces. Scorers read whole captions between two special pieces.
 """
 
 import os
@@ -19,12 +19,15 @@ from captionlab.networks.tokenizer import Tokenizer
 
 T = TypeVar("T")
 PADDING, UNKNOWN, START, END, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-# Anything but spaces, letters and digits, as ROSITA's readers take it out.
+# Anything but spaces, letters and digits, as ROSITA's readers remove it.
 _PUNCTUATION = re.compile(r"([^\s\w]|_)+")
 
 
 def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
-    """A captioner's tokenizer of word pieces, in the order of their ids; ValueError for one missing or there twice."""
+    """Return a captioner's tokenizer of word pieces, in the order of their ids.
+
+    Raises ValueError if a special piece is missing or a piece is repeated.
+    """
     tokenizer = _word_piece(pieces, SPECIAL, lowercase=True)
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.add_special_tokens(list(SPECIAL))
@@ -32,24 +35,28 @@ def pieces_tokenizer(pieces: Sequence[str]) -> Tokenizer:
 
 
 def read_pieces(path: str | os.PathLike[str]) -> Tokenizer:
-    """The same of a published vocab.txt; ValueError names the file when it is none."""
+    """Read a captioner's tokenizer from a published vocab.txt.
+
+    Raises ValueError that names the file if it is not valid.
+    """
     return _read(path, pieces_tokenizer)
 
 
 def piece_id(tokenizer: Tokenizer, piece: str) -> int:
-    """The id of a piece; ValueError when the tokenizer has no such piece."""
+    """Return the id of a piece. Raises ValueError if the tokenizer has no such piece."""
     if (number := tokenizer.tokenizer.token_to_id(piece)) is None:
         raise ValueError(f"the tokenizer has no piece {piece!r}; it is none of a BERT")
     return int(number)
 
 
 class WordPieces:
-    """A scorer's vocabulary, and how it reads captions."""
+    """The vocabulary of a scorer, which encodes captions."""
 
     def __init__(self, pieces: Sequence[str], lowercase: bool = True, strip_punctuation: bool = False):
-        """Use these pieces, in the order of their ids; ValueError when a piece that is needed is missing or repeated.
+        """Use these pieces, in the order of their ids.
 
-        `lowercase` also takes accents off; `strip_punctuation` takes punctuation out of the text before all else.
+        `lowercase` also removes accents. `strip_punctuation` removes punctuation from a text before it is split. Raises
+        ValueError if a required piece is missing or a piece is repeated.
         """
         self._tokenizer = _word_piece(pieces, (UNKNOWN, START, END), lowercase)
         self.pieces, self.strip_punctuation = list(pieces), strip_punctuation
@@ -59,7 +66,10 @@ class WordPieces:
     def load(
         cls, path: str | os.PathLike[str], lowercase: bool = True, strip_punctuation: bool = False, *added: str
     ) -> Self:
-        """Read a vocab.txt and add what it has not; ValueError names the file when it is none."""
+        """Read a vocab.txt and append the pieces `added` that it lacks.
+
+        Raises ValueError that names a file that is not valid.
+        """
         return _read(
             path, lambda own: cls([*own, *(new for new in added if new not in own)], lowercase, strip_punctuation)
         )
@@ -69,7 +79,7 @@ class WordPieces:
         Path(path).write_text("\n".join(self.pieces) + "\n", encoding="utf-8")
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
-        """Ids of each text between the start and the end token, cut so that there are at most `max_tokens` in all."""
+        """Return the ids of each text between the start and the end token, cut to at most `max_tokens` ids."""
         if self.strip_punctuation:
             texts = [_PUNCTUATION.sub("", text) for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
@@ -77,10 +87,11 @@ class WordPieces:
 
 
 def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_punctuation: bool = False) -> list[str]:
-    """Word pieces for texts: the special ones, all characters, and the most frequent words, at most `size` in all.
+    """Return at most `size` word pieces for texts: special pieces, all characters, and the most frequent words.
 
-    Any other word of these texts is cut into its characters. The tokenizers library can learn word pieces too, but
-    which ones, and in which order, changes from run to run. ValueError when the characters alone are more than `size`.
+    Other words in the texts are split into characters. The tokenizers library can learn word pieces, too, but the
+    pieces and their order change from run to run. Raises ValueError if the special pieces and characters alone are more
+    than `size`.
     """
     normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
@@ -98,7 +109,10 @@ def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_
 
 
 def _word_piece(pieces: Sequence[str], needed: Iterable[str], lowercase: bool) -> tokenizers.Tokenizer:
-    """What cuts text into these pieces; ValueError when one is there twice or one of the `needed` is not there."""
+    """Return a tokenizer that cuts text into `pieces`.
+
+    Raises ValueError if a piece is repeated or one of the `needed` is missing.
+    """
     ids = {piece: number for number, piece in enumerate(pieces)}
     if missing := [piece for piece in needed if piece not in ids]:
         raise ValueError(f"the vocabulary has no {missing[0]}; it is none of BERT's")

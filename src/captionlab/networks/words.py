@@ -1,7 +1,7 @@
-"""Whole words as tokens: a sibling of byte pairs for captioners with a vocabulary of their own.
+"""Tokenizers with whole words as tokens, an alternative to byte-level BPE.
 
-After github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_labels.py): lower case, no punctuation, rare words
-become UNK, which is the last id; id 0 begins, ends and fills up captions.
+Follows github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_labels.py). Words are lower-case and without
+punctuation. Rare words become UNK, which has the last id. Id 0 begins, ends and pads captions.
 """
 
 import json
@@ -21,12 +21,15 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text: lower case, ASCII punctuation taken out, as the tokens of Karpathy's annotations are."""
+    """Return the words of a text, lower-case and without ASCII punctuation, like Karpathy's tokens."""
     return text.lower().translate(_PUNCTUATION).split()
 
 
 def learn_words(texts: Iterable[str], min_count: int) -> Tokenizer:
-    """A tokenizer of the words that occur at least `min_count` times, the most frequent first; ValueError for none."""
+    """Return a tokenizer of the words that occur at least `min_count` times, the most frequent first.
+
+    Raises ValueError if there is no such word.
+    """
     counts = Counter(word for text in texts for word in words_of(text))
     words = sorted((word for word, count in counts.items() if count >= min_count), key=lambda word: -counts[word])
     if not words:
@@ -35,10 +38,10 @@ def learn_words(texts: Iterable[str], min_count: int) -> Tokenizer:
 
 
 def read_words(path: str | os.PathLike[str]) -> Tokenizer:
-    """A tokenizer of a published vocabulary: cocotalk.json, or any JSON object with its `ix_to_word`.
+    """Read a tokenizer from a published vocabulary: cocotalk.json, or any JSON object with its key `ix_to_word`.
 
-    ValueError when the file is not one. (The `infos` files that go with published weights are pickles, which are not
-    read: they could run code. They hold the same vocabulary.)
+    The `infos` files of published weights have the same vocabulary, but are pickles, which could run code and are not
+    read. Raises ValueError if the file is not valid.
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -52,7 +55,10 @@ def read_words(path: str | os.PathLike[str]) -> Tokenizer:
 
 
 def _tokenizer(words: Sequence[str]) -> Tokenizer:
-    """Words with the ids 1, 2, ...; the last of them is UNK."""
+    """Return a tokenizer of words with the ids 1, 2, and so on.
+
+    Raises ValueError if the last word is not UNK or a word is repeated.
+    """
     if words[-1] != UNKNOWN:
         raise ValueError(f"the last word is {words[-1]!r} and not {UNKNOWN}")
     ids = {END: 0, **{word: number for number, word in enumerate(words, 1)}}

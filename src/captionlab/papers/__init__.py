@@ -1,4 +1,4 @@
-"""Papers, each a plug-in (captionlab.reporting.paper): its tables, figures, measurements and claims."""
+"""Papers as plug-ins (captionlab.reporting.paper): their tables, figures, measurements and claims."""
 
 from importlib import import_module
 
@@ -8,6 +8,6 @@ PAPERS = ("clipscore", "discritune", "hl", "probing", "scenes")
 
 
 def paper_class(name: str) -> type[Paper]:
-    """What a paper declares."""
+    """Return the subclass of Paper that the package of a paper declares."""
     declared: type[Paper] = import_module(f"captionlab.papers.{name}.paper").PAPER
     return declared

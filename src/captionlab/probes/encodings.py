@@ -1,4 +1,4 @@
-"""What a probe reads of an image: the mean of VinVL's last states (Cafagna et al. 2022, §7)."""
+"""Encodings of images for probes: the mean of VinVL's last states (Cafagna et al. 2022, §7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,10 @@ BATCH = 64
 
 @torch.no_grad()
 def encode_scenes(captioner: Vinvl, visual: TaggedRegions) -> Tensor:
-    """The mean (B, width) of the last states of tags and regions that can be attended to, which no caption changes."""
+    """Return the mean (B, width) of the last states of the tags and regions that can be attended to.
+
+    No caption changes these states.
+    """
     ids = visual.tags.new_full((len(visual), 1), captioner.start_id)
     states, mask = captioner.states(visual, ids)[:, 1:], visual.mask[:, :, None]
     return (states * mask).sum(1) / mask.sum(1)
@@ -31,7 +34,11 @@ def encode_images(
     diagnostic: Mapping[str, Sequence[str]],
     numbers: Sequence[int],
 ) -> dict[str, Any]:
-    """Columns of encodings: for each of the `numbers` all images, without so many diagnostic objects of their scene."""
+    """Return the columns of a table of encodings.
+
+    For each of the `numbers`, all images of `classes` are encoded without that number of diagnostic objects of their
+    scene.
+    """
     device = next(captioner.parameters()).device
     captioner.eval()
     images = list(classes)

@@ -1,7 +1,7 @@
-"""Probes of scenes and of objects, on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
+"""Probes of scenes and objects on the states of a captioner, with baselines (Cafagna et al. 2022, §7, appendix D).
 
-Splits are stratified and, as everything drawn here, functions of a seed. The control task has the same classes in a
-random order: what a probe learns of these is memory and no knowledge of the states.
+Splits are stratified. All random draws depend on a seed. The control task has the same classes in random order, so the
+F1 of a probe on the control task measures memorisation and not knowledge in the states.
 """
 
 from collections import Counter
@@ -16,15 +16,15 @@ from captionlab.progress import progress
 
 FOREST, MLP, RANDOM = PROBES = ("random-forest", "mlp", "random")
 SCENES, SHUFFLED = "scenes", "shuffled"
-# Nothing is learnt by guessing, so it has no control task.
+# Guessing learns nothing, so it has no control task.
 TASKS = [*product((FOREST, MLP), (SCENES, SHUFFLED)), (RANDOM, SCENES)]
-# At most so many objects, each on a share of the images between these two: of a rarer one there is too little to learn,
-# and one that is nearly everywhere, or nowhere, is predicted without a look.
+# Largest number of probed objects, and bounds of the share of images that each is on. Rarer objects give too few
+# examples to learn from, and the presence of nearly ubiquitous objects is predicted without looking.
 MOST, RAREST, COMMONEST = 15, 0.05, 0.95
-NETWORK = "network"  # the step of the neural probe that GRID is about
+NETWORK = "network"  # pipeline step of the neural probe to which GRID applies
 # The neural probe of Cafagna et al. 2022, appendix D: three layers (inputs, 16 hidden units, classes) and alpha 1.
 PUBLISHED: dict[str, Any] = {"hidden_layer_sizes": (16,), "alpha": 1.0}
-# What the neural probe is chosen among where its settings are searched for.
+# Settings of the neural probe that are tried in a search.
 GRID: dict[str, list[Any]] = {"hidden_layer_sizes": [(16,), (16, 16)], "alpha": [0.1, 1.0]}
 FOLDS = 3
 ITERATIONS = 1000  # enough for lbfgs to converge on some hundreds of images
@@ -32,7 +32,7 @@ ITERATIONS = 1000  # enough for lbfgs to converge on some hundreds of images
 
 @dataclass(frozen=True)
 class Score:
-    """An F1 of a probe on the test part of a split; `name` is that of a class or object, and empty for an average."""
+    """F1 of a probe on the test part of a split. `name` is a class or an object, and empty for an average."""
 
     average: str
     name: str
@@ -49,10 +49,10 @@ def run_probes(
 ) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], float | None]]]:
     """Return rows of scores, and the settings of the neural probe with their macro F1, the chosen settings first.
 
-    `encodings` has the states (n, width) of the images, by the number of objects that were removed; `scenes` are the
-    classes of the n images. A probe of ablated images is trained and tested on ablated images. The neural probe has
-    the settings PUBLISHED, whose macro F1 is None. With `search` its settings are chosen among those of GRID, once, on
-    the first training part of the whole images.
+    `encodings` has the states (n, width) of the images by the number of removed objects; `scenes` are the classes of
+    the n images. A probe of ablated images is trained and tested on ablated images. The neural probe has the settings
+    PUBLISHED, with None as their macro F1. With `search` its settings are selected from GRID, once, on the first
+    training part, with the fewest objects removed.
     """
     tried: list[tuple[dict[str, Any], float | None]] = [(PUBLISHED, None)]
     if search:
@@ -72,14 +72,20 @@ def run_probes(
 
 
 def probed_objects(objects: Mapping[str, Iterable[str]], images: Sequence[str]) -> list[str]:
-    """The labels that are on most of these images, each counting once, the most frequent first; equal ones by name."""
+    """Return the labels to probe: at most MOST labels that are on the most images, the most frequent first.
+
+    Only labels on a share of the images between RAREST and COMMONEST count. Equal counts are ordered by name.
+    """
     count = Counter(label for image in images for label in {*objects.get(image, ())})
     fitting = [label for label, found in count.items() if RAREST <= found / len(images) <= COMMONEST]
     return sorted(fitting, key=lambda label: (-count[label], label))[:MOST]
 
 
 def object_scores(labels: Sequence[str], right: np.ndarray, predicted: np.ndarray) -> list[Score]:
-    """The F1s of what is predicted (n, L) of L objects: micro, macro, and of each; 0 for one that is nowhere."""
+    """Return the F1s of predictions (n, L) of L objects: micro, macro, and for each object.
+
+    The F1 is 0 for an object that neither occurs nor is predicted.
+    """
     from sklearn.metrics import f1_score
 
     each = [float(f1_score(*of_object, zero_division=0)) for of_object in zip(right.T, predicted.T, strict=True)]
@@ -98,11 +104,12 @@ def run_object_probes(
     test_share: float,
     seeds: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Rows of scores of probes of the states (n, width) of whole images, for each seed; none without objects to probe.
+    """Return rows of scores of object probes on the states (n, width) of whole images, for each seed.
 
-    Not in the paper: is what the captioner knew before still there after finetuning on scenes? Splits are stratified by
-    the scenes of the n images. One forest tells all objects at once; `random` guesses each as often as it is in
-    training. In the control task each image has the objects of another one.
+    The probes are not in the paper. They test whether the captioner's knowledge of objects survives finetuning on
+    scenes. Splits are stratified by the scenes of the n images. One forest predicts all objects; `random` predicts each
+    object as often as it is in the training part. In the control task each image has the objects of a random image. If
+    there are no objects to probe, there are no rows.
     """
     images = list(scenes)
     labels = probed_objects(objects, images)
@@ -122,10 +129,11 @@ def run_object_probes(
 
 
 def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, str]:
-    """At most `total` of the images, each with its class: images of the largest classes are drawn, the others stay.
+    """Return at most `total` of the images, each with its class, by drawing images from the largest classes.
 
-    The largest classes end at the same size, or with one image more where the total asks for it (those first by name).
-    The order of the images stays. ValueError where a class would be left with fewer than two images that had them.
+    All images of smaller classes stay. The largest classes end at the same size, or one image larger if `total` allows
+    it, in the order of their names. The order of the images stays. Raises ValueError if a class that has at least two
+    images would be left with fewer than two.
     """
     sizes = Counter(scenes.values())
     max_per_class = max(sizes.values(), default=0)
@@ -145,13 +153,16 @@ def downsample(scenes: Mapping[str, str], total: int, seed: int) -> dict[str, st
 
 
 def without_singles(scenes: Mapping[str, str]) -> dict[str, str]:
-    """The images, each with its class, without classes of one image, which cannot be both trained and tested on."""
+    """Return the images, each with its class, without classes of a single image, which cannot be split."""
     sizes = Counter(scenes.values())
     return {image: scene for image, scene in scenes.items() if sizes[scene] > 1}
 
 
 def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train and to test on: of each class the same share, at least one on both sides; ValueError for 1 row."""
+    """Return the rows of the training part and of the test part, stratified by class.
+
+    Each class has at least one row in both parts. Raises ValueError for a class of a single row.
+    """
     if rare := [name for name, count in Counter(classes).items() if count < 2]:
         raise ValueError(
             f"the scene {rare[0]!r} has one image, which cannot be both trained and tested on; leave it out"
@@ -166,16 +177,16 @@ def split(classes: Sequence[str], test_share: float, seed: int) -> tuple[np.ndar
 
 
 def shuffled(classes: Sequence[str], seed: int) -> list[str]:
-    """The classes in a random order."""
+    """Return the classes in random order."""
     return [classes[row] for row in np.random.default_rng(seed).permutation(len(classes))]
 
 
 def search_mlp(encodings: np.ndarray, classes: Sequence[str], seed: int) -> list[tuple[dict[str, Any], float]]:
-    """All settings of GRID with their macro F1 in a cross-validation, the best first; of equal ones the smaller."""
+    """Return all settings of GRID with their cross-validated macro F1, the best first, ties by smaller settings."""
     from sklearn.model_selection import GridSearchCV
 
     generator = np.random.default_rng(seed)
-    fold = np.empty(len(classes), int)  # each class is spread over all of them
+    fold = np.empty(len(classes), int)  # each class is spread over all folds
     for name in sorted({*classes}):
         rows = generator.permutation(np.flatnonzero(np.asarray(classes) == name))
         fold[rows] = (np.arange(len(rows)) + generator.integers(FOLDS)) % FOLDS
@@ -203,7 +214,10 @@ def probe(
     seed: int,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """Train a probe on the first rows of `encodings` (n, width), test it on the second; ValueError if not in PROBES."""
+    """Train a probe on the first `rows` of `encodings` (n, width), and return its scores on the second `rows`.
+
+    Raises ValueError if `name` is not in PROBES.
+    """
     if name not in PROBES:
         raise ValueError(f"the probe is {name!r}; it must be {', '.join(PROBES)}")
     train, test = rows
@@ -213,7 +227,7 @@ def probe(
 
 
 def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
-    """The F1s of predictions: micro, macro and weighted over the classes that there are, and of each class."""
+    """Return the F1s of predictions: micro, macro and weighted over the classes in `right`, and for each class."""
     from sklearn.metrics import accuracy_score, f1_score
 
     classes, support = np.unique(right, return_counts=True)
@@ -229,7 +243,7 @@ def scores(right: Sequence[str], predicted: Sequence[str]) -> list[Score]:
 
 
 def classifier(name: str, seed: int, settings: Mapping[str, Any] | None = None) -> Any:
-    """Return an untrained classifier of PROBES; `settings` are those of the neural probe, by default PUBLISHED."""
+    """Return an untrained classifier of PROBES; `settings` of the neural probe are PUBLISHED by default."""
     if name == RANDOM:
         from sklearn.dummy import DummyClassifier
 
@@ -242,8 +256,8 @@ def classifier(name: str, seed: int, settings: Mapping[str, Any] | None = None) 
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # "LBFGS with adaptive learning rate" is the paper's; scikit-learn's LBFGS finds each step by a line search and does
-    # not read the rate.
+    # The paper uses "LBFGS with adaptive learning rate". scikit-learn's LBFGS ignores the rate and finds each step by a
+    # line search.
     network = MLPClassifier(
         solver="lbfgs",
         learning_rate="adaptive",

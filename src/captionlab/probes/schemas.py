@@ -1,4 +1,4 @@
-"""The tables of the stage of probes."""
+"""Schemas of the tables of the probes stage."""
 
 import os
 
@@ -57,7 +57,7 @@ SEARCH = TableSchema(
 
 
 def encodings_schema(dimensions: int) -> TableSchema:
-    """A table of encodings of images with so many numbers."""
+    """Return the schema of a table of image encodings with `dimensions` numbers."""
     return TableSchema(
         "encodings of scenes",
         "what a captioner makes of an image, whole or without some of its objects",
@@ -70,7 +70,7 @@ def encodings_schema(dimensions: int) -> TableSchema:
 
 
 def read_encodings(path: str | os.PathLike[str]) -> tuple[dict[int, np.ndarray], dict[str, str]]:
-    """Encodings (n, width) of the same n images by the number of removed objects, and the scene of each image."""
+    """Return encodings (n, width) of the same n images by number of removed objects, and the scene of each image."""
     size = read_schema(path).field("encoding").type.list_size
     table = read_table(path, encodings_schema(size))
     values = table["encoding"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, size)

@@ -1,1 +1,1 @@
-"""Regions: what a detector found in images, from files or by a detector of our own, and tags of objects."""
+"""Regions of images, from files or from a detector that the workflow runs, and tags of objects."""

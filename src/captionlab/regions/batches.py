@@ -1,4 +1,4 @@
-"""Regions of images as tensors, from tables of regions without a Python loop over their values."""
+"""Regions of images as tensors, read from tables of regions without a Python loop over the values."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
-# Bytes of regions that a table keeps in memory: all of a small corpus; of a large one some 60 groups of rows, half of
-# which are mixed at a time.
+# Bytes of regions that a table keeps in memory: a whole small corpus, or about 60 groups of rows of a large one. Half
+# of these groups are mixed at a time.
 MEMORY = 256 << 20
 
 
 @dataclass(frozen=True)
 class RegionBatch:
-    """The regions of N images, padded with zeros at the end of each row."""
+    """The regions of N images, each padded with zeros at its end."""
 
     features: Tensor
     """(N, R, region size), float32"""
@@ -43,26 +43,26 @@ class RegionBatch:
 
     @property
     def corners(self) -> Tensor:
-        """(N, R, 4), x1/W, y1/H, x2/W, y2/H of each box in an image of W x H pixels."""
+        """Return (N, R, 4), x1/W, y1/H, x2/W, y2/H of each box in an image of W x H pixels."""
         return self.boxes / self.sizes.repeat(1, 2)[:, None]
 
     @property
     def sides(self) -> Tensor:
-        """(N, R, 2), w/W and h/H of each box."""
+        """Return (N, R, 2), w/W and h/H of each box."""
         return (self.boxes[..., 2:] - self.boxes[..., :2]) / self.sizes[:, None]
 
     @property
     def areas(self) -> Tensor:
-        """(N, R, 1), the share of its image that each box covers."""
+        """Return (N, R, 1), the share of its image that each box covers."""
         return self.sides.prod(-1, keepdim=True)
 
     def to(self, device: str | torch.device) -> RegionBatch:
-        """The same batch on another device."""
+        """Return a copy on another device."""
         return RegionBatch(self.features.to(device), self.boxes.to(device), self.sizes.to(device), self.counts)
 
 
 class _Group(NamedTuple):
-    """The regions in a group of R rows of a file, as they are stored."""
+    """The regions in a group of R rows of a file, as stored."""
 
     features: np.ndarray
     """(R, region size), float16 or float32"""
@@ -73,22 +73,23 @@ class _Group(NamedTuple):
 
 
 class RegionTable:
-    """The regions of many images, read when they are asked for.
+    """The regions of many images, read on demand.
 
-    Which image is where is known from the start. The groups of rows that were used last stay in memory, as precise as
-    they are stored, so a small table is read once and a large one never as a whole.
+    The location of each image is indexed when the table is opened. The most recently used groups of rows stay in memory
+    in their stored precision. A small table is therefore read once, and a large table is never read as a whole.
     """
 
     def __init__(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], memory: int = MEMORY):
-        """Open the shards of a table of regions, of which up to `memory` bytes are kept.
+        """Open the shards of a table of regions, and keep up to `memory` bytes in memory.
 
-        TableError for files whose regions differ in size, and for an image whose regions are not together in one file.
+        Raises TableError if there is no file, if the region sizes of the files differ, or if the regions of an image
+        are not adjacent in one file.
         """
         self.files = [str(paths)] if isinstance(paths, (str, os.PathLike)) else [str(path) for path in paths]
         if not self.files:
             raise TableError("no file of regions was given")
         self.memory, self._kept = memory, 0
-        # By file and number.
+        # By file, and number of the group.
         self._groups: OrderedDict[tuple[int, int], _Group] = OrderedDict()
         kinds = [stored_schema(path) for path in self.files]
         stored = [kind.columns["features"].type for kind in kinds]
@@ -101,7 +102,7 @@ class RegionTable:
         self._itemsize = max(type.value_type.bit_width for type in stored) // 8
         columns = [*_BOX, *_SIZE, "features"]
         self._open = [Groups([path], kind, columns) for path, kind in zip(self.files, kinds, strict=True)]
-        # File, group of rows, and the rows of that group from the first to before the last.
+        # By image: file, group of rows, and start and end of its rows in the group.
         self._place: dict[str, tuple[int, int, int, int]] = {}
         for file, kind in enumerate(kinds):
             self._index(file, Groups([self.files[file]], kind, ["image_id"]))
@@ -110,21 +111,24 @@ class RegionTable:
         return image in self._place
 
     def batch(self, images: Sequence[str]) -> RegionBatch:
-        """The regions of these images, in this order; TableError names the first that has none."""
-        import torch  # half a gigabyte, which who reads arrays does without
+        """Return the regions of the images, in this order.
+
+        Raises TableError, which names the first image without regions, if there is one.
+        """
+        import torch  # uses half a gigabyte, which readers of arrays do not need
 
         features, boxes, sizes, counts = self.arrays(images)
         return RegionBatch(torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(sizes), counts)
 
     def arrays(self, images: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
-        """The fields of a RegionBatch of these images, in its order, as arrays."""
+        """Return features, boxes, sizes and counts of a RegionBatch of the images, as arrays."""
         self._check(images)
         places = [self._place[image] for image in images]
         counts = [end - start for *_, start, end in places]
         features = np.zeros((len(images), max(counts), self.region_size), np.float32)
         boxes = np.zeros((len(images), max(counts), 4), np.float32)
         sizes = np.empty((len(images), 2), np.float32)
-        # In the order of the files, so that a group that does not stay in memory is read once.
+        # In the order of the files, so that each group is read once, even if it does not stay in memory.
         for row in sorted(range(len(images)), key=lambda row: places[row]):
             file, number, start, end = places[row]
             group = self._group(file, number)
@@ -134,7 +138,11 @@ class RegionTable:
         return features, boxes, sizes, counts
 
     def places(self, images: Sequence[str]) -> Places:
-        """Where these images lie; half of the memory is for the groups in use, so that the next ones find room."""
+        """Return the group of rows of each image, and how many groups should be in use at a time.
+
+        The groups in use may fill half of the memory, so that there is room for the next groups. Raises TableError,
+        which names the first image without regions.
+        """
         self._check(images)
         _, groups = np.unique([self._place[image][:2] for image in images], axis=0, return_inverse=True)
         row_bytes = self.region_size * self._itemsize + 4 * (len(_BOX) + len(_SIZE))
@@ -150,7 +158,7 @@ class RegionTable:
             )
 
     def _index(self, file: int, names: Groups) -> None:
-        """Note where the regions of each image of a file are."""
+        """Store where the regions of each image of a file are."""
         for number in range(len(names)):
             runs = pyarrow.compute.run_end_encode(names[number]["image_id"].combine_chunks())
             ends = runs.run_ends.to_pylist()
@@ -162,7 +170,7 @@ class RegionTable:
                 self._place[image] = (file, number, *bounds)
 
     def _group(self, file: int, number: int) -> _Group:
-        """A group of rows, from memory when it is there."""
+        """Return a group of rows, from memory if possible."""
         if (file, number) in self._groups:
             self._groups.move_to_end((file, number))
             return self._groups[file, number]

@@ -1,8 +1,8 @@
-"""Regions from given boxes, each cut out of its image and embedded by an encoder (as in R-CNN, Girshick et al. 2014).
+"""Region features from given boxes: each box is cropped and embedded by an encoder (as in R-CNN, Girshick et al. 2014).
 
-A cut-out is squeezed to the square that the encoder takes. The places of the whole image, pooled over a box, would be
-cheaper; but small encoders have few of them, the toy world's a single one. The first region of an image is the whole
-image.
+A crop is resized to the square input of the encoder. Pooling the encoder's grid features of the whole image over a box
+would be cheaper, but small encoders have few grid cells, and the toy world's encoder has only one. The first region of
+an image is the whole image.
 """
 
 import math
@@ -19,12 +19,12 @@ from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import colours, decode, squeeze
 from captionlab.regions.tables import ImageRegions
 
-# Label and box: left, top, right and bottom edge in pixels.
+# Label, and box: left, top, right and bottom edge in pixels.
 Box = tuple[str | None, tuple[float, float, float, float]]
 
 
 def boxes_by_image(objects: pa.Table) -> dict[str, list[Box]]:
-    """Labels and boxes of each image of a table of objects."""
+    """Return the labels and boxes of each image in a table of objects."""
     found: dict[str, list[Box]] = {}
     names = ("image_id", "label", "x1", "y1", "x2", "y2")
     for image, label, *box in zip(*(objects[name].to_pylist() for name in names), strict=True):
@@ -33,9 +33,9 @@ def boxes_by_image(objects: pa.Table) -> dict[str, list[Box]]:
 
 
 def cut_out(image: Image.Image, box: Sequence[float], size: int) -> Tensor:
-    """What is in a box of an RGB image, as bytes (3, size, size), resized (bicubic) in both directions.
+    """Crop a box from an RGB image and resize it (bicubic) in both directions; the result is uint8 (3, size, size).
 
-    All pixels that the box touches are in it, and at least one, the nearest, when it touches none.
+    The crop contains all pixels that the box touches. If the box touches no pixel, the crop is the nearest pixel.
     """
     edges = []
     for start, end, length in ((box[0], box[2], image.width), (box[1], box[3], image.height)):
@@ -53,7 +53,7 @@ def cropped_regions(
     threads: int = 1,
     batch: int = 64,
 ) -> Iterator[ImageRegions]:
-    """The regions of each image of tables, the whole image first, each squeezed to `size` pixels and embedded."""
+    """Yield the regions of each image of tables, the whole image first, each resized to `size` pixels and embedded."""
     named, shown = tee(images)
     pixels = decode(shown, colours, threads, 2 * batch)
     sizes = (table.select(["image_id", "width", "height"]) for table in named)

@@ -1,8 +1,9 @@
-"""Regions of one's own images by a detector of torchvision: Faster R-CNN with a ResNet-50 and a feature pyramid.
+"""Region features from a detector of torchvision: Faster R-CNN with a ResNet-50 and a feature pyramid.
 
-`fasterrcnn_resnet50_fpn_v2` (Li et al. 2021, "Benchmarking detection transfer learning with vision transformers"). The
-features of a region are what its class is told from, the output of the box head, 1,024 numbers: no scorer that was
-published reads them, but one trained here can. Importing this module imports torch's compiler, which takes seconds.
+The detector is `fasterrcnn_resnet50_fpn_v2` (Li et al. 2021, "Benchmarking detection transfer learning with vision
+transformers"). The features of a region are the 1,024 outputs of the box head, from which its class is predicted. No
+published scorer reads these features, but a scorer trained here can. Importing this module imports torch's compiler,
+which takes seconds.
 """
 
 import os
@@ -23,10 +24,10 @@ class Detector:
     """The detector with published weights."""
 
     def __init__(self, weights: str | os.PathLike[str], count: int = 36, size: int = 800, device: str = "cpu"):
-        """Read the state dict that torchvision publishes; RegionError when the file is another.
+        """Read the state dict that torchvision publishes. Raises RegionError if the file is another one.
 
-        An image has its `count` most confident regions. It is resized so that its shorter side has `size` pixels,
-        unless the longer would have more than 1,333.
+        The `count` most confident regions of an image are kept. The image is resized so that its shorter side has
+        `size` pixels, unless the longer side would exceed 1,333 pixels.
         """
         state = read_checkpoint(weights)
         try:
@@ -36,7 +37,8 @@ class Detector:
                 weights_backbone=None,
                 num_classes=classes,
                 min_size=size,
-                # None is refused, so that every image has regions, as in bottom-up features with a fixed number.
+                # No detection is refused, so that every image has regions, as in bottom-up features with a fixed
+                # number.
                 box_score_thresh=0.0,
                 box_detections_per_img=count,
             )
@@ -53,9 +55,10 @@ class Detector:
 
     @torch.no_grad()
     def regions(self, images: Iterable[pa.Table], threads: int = 1) -> Iterator[ImageRegions]:
-        """The regions of each image of tables (image_id and PLACE), at least one, in the order of confidence.
+        """Yield the regions of each image of tables (image_id and PLACE), by descending confidence.
 
-        R of them have boxes (R, 4), in pixels of the image, and features (R, 1024), float32.
+        An image has R >= 1 regions, with boxes (R, 4) in pixels of the image and float32 features (R, 1024). If nothing
+        is detected, the only region is the whole image.
         """
         transform, heads = self.model.transform, self.model.roi_heads
         named, shown = tee(images)

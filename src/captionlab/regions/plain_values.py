@@ -1,7 +1,8 @@
-"""Values in two binary formats, decoded without running anything: MessagePack, and the plain part of Python's pickles.
+"""Decoding of MessagePack and of plain Python pickles without running code from the data.
 
-Published databases of region features hold them. A pickle is a small program that calls what it names; here no name is
-looked up: those of arrays, their types, bytes and ordered mappings stand for what is below, any other is an error.
+Published databases of region features contain both formats. A pickle is a small program that calls the objects that it
+names. Here, no name is looked up: the names of arrays, dtypes, bytes and ordered mappings have stand-ins in this
+module, and any other name raises an error.
 """
 
 import io
@@ -16,7 +17,10 @@ from captionlab.regions.tables import RegionError
 
 
 def decode_msgpack(data: bytes, where: str) -> Any:
-    """The value in MessagePack bytes; a mapping as msgpack_numpy writes an array becomes that array. RegionError."""
+    """Return the value in MessagePack bytes, with arrays in the format of msgpack_numpy decoded.
+
+    Raises RegionError if the bytes are no MessagePack value.
+    """
     try:
         return msgpack.unpackb(data, object_hook=_mapping, strict_map_key=False)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -25,7 +29,7 @@ def decode_msgpack(data: bytes, where: str) -> Any:
 
 
 def _mapping(found: dict[Any, Any]) -> Any:
-    """A mapping, or the array that it stands for (github.com/lebedov/msgpack-numpy)."""
+    """Return a mapping, or the array that it encodes (github.com/lebedov/msgpack-numpy)."""
     named = {key.decode() if isinstance(key, bytes) else key: value for key, value in found.items()}
     if named.get("nd") is not True:
         return named
@@ -33,7 +37,10 @@ def _mapping(found: dict[Any, Any]) -> Any:
 
 
 def decode_pickle(data: bytes, where: str) -> Any:
-    """The plain value in a pickle; RegionError when it names anything but ordered mappings and arrays of numbers."""
+    """Return the plain value in a pickle.
+
+    Raises RegionError if the pickle is damaged or names anything but ordered mappings and numeric arrays.
+    """
     try:
         return _Unpickler(io.BytesIO(data)).load()
     except _SAID as error:
@@ -41,12 +48,13 @@ def decode_pickle(data: bytes, where: str) -> Any:
         raise RegionError(f"{where} cannot be read: no pickle of plain values: {said}") from error
 
 
-# What the standard library raises of bytes that are no pickle, or are damaged; a length in them may be of any size.
+# Errors that the standard library raises for bytes that are no pickle or are damaged. A damaged length may be of any
+# size.
 _SAID = pickle.UnpicklingError, EOFError, ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError
 
 
 class _Type:
-    """The type of an array's values; the state that follows it begins with a version and the order of bytes."""
+    """The dtype of an array; its pickled state begins with a version and the byte order."""
 
     def __init__(self, code: str, *_: Any):
         self.code = code
@@ -56,7 +64,7 @@ class _Type:
 
 
 class _Array(np.ndarray):
-    """An array whose values follow; numpy is given types of numbers alone."""
+    """An array whose values follow in its state; only numeric dtypes are passed to numpy."""
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         version, shape, kind, by_columns, raw = state
@@ -64,7 +72,7 @@ class _Array(np.ndarray):
 
 
 class _Unpickler(pickle.Unpickler):
-    """One that knows no module."""
+    """An unpickler that imports no module."""
 
     def find_class(self, module: str, name: str) -> Any:
         if f"{module}.{name}" not in _KNOWN:
@@ -73,7 +81,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _numbers(kind: Any) -> np.dtype:
-    """A type of numbers; ValueError for any other kind of values."""
+    """Return a numeric or boolean dtype. Raises ValueError for any other kind of values."""
     if not isinstance(kind, str) or np.dtype(kind).kind not in "biuf":
         raise ValueError(f"an array of {kind!r}; numbers are expected")
     return np.dtype(kind)

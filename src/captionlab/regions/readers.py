@@ -1,8 +1,8 @@
-"""Readers of region features in the formats that they were published in.
+"""Readers of region features in published formats.
 
-A reader is given a file or folder and the images that are asked for, each with its width and height in pixels. It
-finds them by their name in the file: the number of an image of COCO, else the name of its file without ending, as in
-the tables of images. Of what a file holds, nothing is run.
+A reader takes a file or folder and the requested images, each with its width and height in pixels. It finds images by
+their name in the file: the number of a COCO image, otherwise the file name without extension, as in the tables of
+images. No code from the files is run.
 """
 
 import base64
@@ -31,20 +31,21 @@ logger = logging.getLogger(__name__)
 
 # Images, each with its width and height in pixels.
 Sizes = Mapping[str, tuple[int, int]]
-# Regions of images, and for each where they stand in a file.
+# Regions of images, each with its location in a file.
 Found = Iterator[tuple[str, ImageRegions]]
-# Enough of a line to hold the name of an image.
+# Enough bytes of a line to hold the name of an image.
 _NAME_BYTES = 512
 _ZIP = b"PK\x03\x04"
-# UNITER's choice among the regions of a file, which are in the order of their confidence: those above the threshold,
-# but at least 10 and at most 100 (scripts/convert_imgdir.py of its repository).
+# UNITER keeps the regions of a file, which are sorted by confidence, above this threshold, but at least 10 and at most
+# 100 regions (scripts/convert_imgdir.py of its repository).
 _THRESHOLD, _LEAST, _MOST = 0.2, 10, 100
 
 
 def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: Sizes) -> Iterator[ImageRegions]:
-    """The regions of `images` from files or folders in one of the formats of READERS, each image once.
+    """Yield the regions of `images` from files or folders in one of the formats of READERS, each image once.
 
-    What is not found is logged. A RegionError says that nothing was found, or what cannot be read.
+    Logs images that are missing. Raises RegionError if a path does not exist, if the format is unknown, if no image is
+    found, if region sizes differ, or if a file cannot be read.
     """
     places = [Path(path) for path in paths]
     if absent := [place for place in places if not place.exists()]:
@@ -72,7 +73,7 @@ def read_regions(format: str, paths: Iterable[str | os.PathLike[str]], images: S
 
 
 def known_as(images: Collection[str]) -> str:
-    """How many images there are and what their ids are like, for messages about files that have others."""
+    """Return the number of images and an example id, for messages about files that have none of the images."""
     example = next(iter(images), None)
     return f"the {len(images)} images, whose ids are like {example!r} (docs/data.md says what they are for each reader)"
 
@@ -80,7 +81,7 @@ def known_as(images: Collection[str]) -> str:
 def _read_npz(
     folder: Path, images: Sizes, regions: Callable[[str, dict[str, np.ndarray], tuple[int, int], str], ImageRegions]
 ) -> Found:
-    """A folder with a file per image."""
+    """Yield the regions of a folder with one file per image."""
     if not folder.is_dir():
         raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
     for path in sorted(folder.glob("*.npz")):
@@ -89,7 +90,7 @@ def _read_npz(
 
 
 def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
-    """The regions of an image from arrays as ROSITA reads them, their size among them."""
+    """Return the regions of an image from the arrays of ROSITA's format, which include the size of the image."""
     names = {"label_id": "objects_id", "attribute_id": "attrs_id"}
     ids: dict[str, Any] = {ours: arrays[name].astype(np.int32) for ours, name in names.items() if name in arrays}
     return ImageRegions(
@@ -105,11 +106,12 @@ def _rosita_regions(image_id: str, arrays: dict[str, np.ndarray], size: tuple[in
 
 
 def read_vinvl_tsv(path: Path, images: Sizes) -> Found:
-    """VinVL's files, in any of three forms (github.com/microsoft/Oscar, github.com/microsoft/scene_graph_benchmark).
+    """Yield the regions of VinVL's files in any of three forms.
 
-    `features.tsv` has name, number and features; `predictions.tsv`, with the same rows, must be beside it. A
+    `features.tsv` has name, number of regions and features; a `predictions.tsv` with the same rows must be beside it. A
     `predictions.tsv` that was extracted with features has them in its objects. A `*.feature.tsv` for captioning has
-    features alone, of which the last six numbers begin with the box, relative to the size of the image: the given one.
+    features only. The last six values of such a feature begin with the box, relative to the image size, which is taken
+    from `images`. Sources: github.com/microsoft/Oscar, github.com/microsoft/scene_graph_benchmark.
     """
     if path.name == "features.tsv":
         yield from _read_vinvl_pair(path, images)
@@ -139,7 +141,7 @@ def _read_tsv(path: Path, images: Sizes, columns: Sequence[str]) -> Found:
 
 
 def _read_vinvl_pair(path: Path, images: Sizes) -> Found:
-    """The regions in features.tsv, whose boxes are in predictions.tsv."""
+    """Yield the regions of a features.tsv whose boxes are in predictions.tsv."""
     other = path.with_name("predictions.tsv")
     if not other.is_file():
         raise RegionError(f"{other}: no such file; it has the boxes of {path.name}")
@@ -159,7 +161,10 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Found:
 def _vinvl_regions(
     image_id: str, size: tuple[int, int], document: Mapping[str, Any], features: np.ndarray, where: str
 ) -> ImageRegions:
-    """The regions of an image whose objects VinVL's detector describes; their size is theirs, or else the given one."""
+    """Return the regions of an image from the objects of VinVL's detector.
+
+    The image size is taken from the document, or from `size` if the document has none.
+    """
     objects = _field(document, "objects", where)
     return ImageRegions(
         image_id,
@@ -173,9 +178,10 @@ def _vinvl_regions(
 
 
 def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
-    """The lines about `images`: where each is, which image it is about, and the line.
+    """Yield location, image id and line of each line about one of `images`.
 
-    Where the byte offsets of all lines are in a file of the same name that ends in .lineidx, other lines are not read.
+    If a file of the same name that ends in .lineidx has the byte offsets of the lines, other lines are not read. Raises
+    RegionError if a line does not start with a name and a tab.
     """
     index = path.with_suffix(".lineidx")
     lines = index.read_text(encoding="ascii").split() if index.is_file() else None
@@ -214,7 +220,7 @@ def _number(value: Any, where: str) -> int:
 
 
 def _numbers(values: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """Float32 numbers as an array of this shape."""
+    """Return values as a float32 array of this shape. Raises RegionError if this is not possible."""
     try:
         return np.asarray(values, np.float32).reshape(shape)
     except (ValueError, TypeError) as error:
@@ -234,9 +240,10 @@ def _document(value: bytes, where: str) -> dict[str, Any]:
 
 
 def read_uniter_lmdb(path: Path, images: Sizes) -> Found:
-    """UNITER's databases, such as feat_th0.2_max100_min10 (github.com/ChenRocks/UNITER, scripts/convert_imgdir.py).
+    """Yield the regions of UNITER's databases, such as feat_th0.2_max100_min10 (github.com/ChenRocks/UNITER).
 
-    A key is the name of a file, a value its arrays: in MessagePack, or as a compressed npz file.
+    A key is a file name. A value has its arrays, in MessagePack or as a compressed npz file
+    (scripts/convert_imgdir.py).
     """
     with _open(path) as database:
         names = {image_name(_text(key)): key for key in database.cursor().iternext(values=False)}
@@ -251,10 +258,10 @@ def read_uniter_lmdb(path: Path, images: Sizes) -> Found:
 
 
 def read_vilbert_lmdb(path: Path, images: Sizes) -> Found:
-    """ViLBERT's databases, of either repository: a key is the number of an image, a value a pickle of what is known.
+    """Yield the regions of ViLBERT's databases, where a key is an image number and a value is a pickle.
 
-    In github.com/jiasenlu/vilbert_beta (script/convert_lmdb.py) that is a row of a bottom-up tsv file, with arrays in
-    base64; in github.com/facebookresearch/vilbert-multi-task the arrays themselves.
+    In github.com/jiasenlu/vilbert_beta (script/convert_lmdb.py) the value is a row of a bottom-up tsv file, with arrays
+    in base64. In github.com/facebookresearch/vilbert-multi-task it has the arrays themselves.
     """
     with _open(path) as database:
         for image_id in images:
@@ -283,7 +290,7 @@ def _open(path: Path) -> Iterator[Any]:
 
 
 def image_name(name: str) -> str:
-    """The identifier of an image from its name in a file of features, which may be that of a file."""
+    """Return the id of an image from its name in a file of features, which may be a file name."""
     stem = re.sub(r"(\.(npz|jpg|jpeg|png))+$", "", name.rsplit("/", 1)[-1], flags=re.IGNORECASE)
     number = re.fullmatch(r"coco_[a-z]+20\d\d_(\d{12})", stem, flags=re.IGNORECASE)
     return str(int(number[1])) if number else stem
@@ -294,7 +301,7 @@ def _text(value: bytes) -> str:
 
 
 def _field(document: Any, name: str, where: str) -> Any:
-    """A field of a document; RegionError where it has none of this name, or is no document at all."""
+    """Return a field of a document. Raises RegionError if the field is missing or the document is no mapping."""
     found = document if isinstance(document, Mapping) else {}
     if name not in found:
         raise RegionError(f"{where} has no field {name!r}; it has {', '.join(map(str, found))}")
@@ -302,7 +309,7 @@ def _field(document: Any, name: str, where: str) -> Any:
 
 
 def _arrays_in(file: Any, where: str) -> dict[str, np.ndarray]:
-    """The arrays in an npz file, which is open or a path."""
+    """Return the arrays in an npz file, given as a path or an open file. Raises RegionError if it cannot be read."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
@@ -311,7 +318,7 @@ def _arrays_in(file: Any, where: str) -> dict[str, np.ndarray]:
 
 
 def _take(arrays: Mapping[str, np.ndarray], name: str, where: str, dimensions: int) -> np.ndarray:
-    """An array of a file, with so many dimensions."""
+    """Return an array with the expected number of dimensions. Raises RegionError if there is none."""
     if name not in arrays:
         raise RegionError(f"{where} has no array {name!r}; it has {', '.join(arrays)}. Is it of this format?")
     if arrays[name].ndim != dimensions:
@@ -320,7 +327,7 @@ def _take(arrays: Mapping[str, np.ndarray], name: str, where: str, dimensions: i
 
 
 def _decode(value: bytes | str, count: int, where: str, whole: bool = False) -> np.ndarray:
-    """Numbers in base64 as (count, numbers of each); whole ones may be stored as int64 or as float32."""
+    """Decode base64 into an array (count, values per item); `whole` numbers may be stored as int64 or float32."""
     try:
         raw = base64.b64decode(value, validate=True)
         kind = np.dtype(np.int64) if whole and len(raw) == 8 * count else np.dtype(np.float32)
@@ -331,12 +338,12 @@ def _decode(value: bytes | str, count: int, where: str, whole: bool = False) -> 
 
 
 def _in_pixels(relative: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Boxes (R, 4) in pixels, from corners as shares of the width and height of an image."""
+    """Return boxes (R, 4) in pixels, from corners as shares of the width and height of an image."""
     return relative.astype(np.float32) * np.array([*size, *size], np.float32)
 
 
 def _uniter_regions(image_id: str, arrays: Mapping[str, np.ndarray], size: tuple[int, int], where: str) -> ImageRegions:
-    """UNITER's choice of regions from the arrays that it stores of an image of this width and height, in pixels."""
+    """Return the regions that UNITER selects from the stored arrays of an image of `size` (width, height) pixels."""
     confidence = _take(arrays, "conf", where, 2)[:, 0].astype(np.float32)
     count = min(max(int((confidence > _THRESHOLD).sum()), _LEAST), _MOST)
     return ImageRegions(
@@ -354,13 +361,13 @@ _LXMERT = ("name", "height", "width", *_LABELS, "count", "boxes", "features")
 _ROSITA = ("name", "features", "height", "width", "count", "boxes", *_LABELS)
 _BOTTOM_UP = ("name", "width", "height", "count", "boxes", "features")
 READERS: dict[str, Callable[[Path, Sizes], Found]] = {
-    # Such as val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py).
+    # For example val2014_obj36.tsv (github.com/airsplay/lxmert, src/utils.py).
     "lxmert-tsv": partial(_read_tsv, columns=_LXMERT),
     # imgfeat.tsv (github.com/MILVLG/rosita, rosita/utils/transfer_npz2tsv.py).
     "rosita-tsv": partial(_read_tsv, columns=_ROSITA),
     # github.com/peteanderson80/bottom-up-attention, tools/generate_tsv.py.
     "bottom-up-tsv": partial(_read_tsv, columns=_BOTTOM_UP),
-    # github.com/MILVLG/bottom-up-attention.pytorch writes these.
+    # Written by github.com/MILVLG/bottom-up-attention.pytorch.
     "rosita-npz": partial(_read_npz, regions=_rosita_regions),
     # github.com/ChenRocks/UNITER, scripts/convert_imgdir.py.
     "uniter-npz": partial(_read_npz, regions=_uniter_regions),

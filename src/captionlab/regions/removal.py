@@ -1,4 +1,4 @@
-"""Images without some of their objects (Cafagna et al. 2022, §6.1)."""
+"""Removal of objects from the inputs of VinVL (Cafagna et al. 2022, §6.1)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from captionlab.regions.tagged_regions import TaggedRegions
 
 @dataclass(frozen=True)
 class Sample:
-    """An image of a scene, and the labels of the objects to be removed from it."""
+    """An image of a scene, and the labels of the objects to remove from it."""
 
     image: str
     scene: str
@@ -25,10 +25,11 @@ def samples(
     objects: Mapping[str, Iterable[str]],
     number: int,
 ) -> list[Sample]:
-    """The images that depict a scene and contain all of its `number` most diagnostic objects.
+    """Return the images that depict a scene and contain all of its `number` most diagnostic objects.
 
-    `scenes` has the images of each scene, `diagnostic` its objects, the most diagnostic first, and `objects` those in
-    each image. A scene with fewer objects has no sample; an image of two scenes may be two samples.
+    `scenes` has the images of each scene, `diagnostic` the objects of each scene, most diagnostic first, and `objects`
+    the objects in each image. A scene with fewer than `number` objects has no samples. An image of two scenes may give
+    two samples.
     """
     return [
         Sample(image, scene, tuple(diagnostic[scene][:number]))
@@ -45,24 +46,33 @@ def with_objects(
     objects: Mapping[str, Iterable[str]],
     number: int,
 ) -> dict[str, str]:
-    """Of images, each with its scene, those that are samples of so many objects; the rest as in `samples`."""
+    """Return the images that contain the `number` most diagnostic objects of their scene, with the scene.
+
+    `classes` has the scene of each image. The other arguments are as in `samples`.
+    """
     return {image: of for image, of in classes.items() if samples({of: [image]}, diagnostic, objects, number)}
 
 
 class Removal:
-    """Images without objects: their tags, and the regions that show them."""
+    """Removal of objects from images: of their tags and of the regions that show them."""
 
     def __init__(
         self, images: TaggedImages, matches: Iterable[tuple[str, int, int]], padding: int = 0, closed: bool = False
     ):
-        """`matches` are image, region and tag, for each region that shows a tagged object; the rest as in `remove`."""
+        """Initialize from `matches`: image, region and tag for each region that shows a tagged object.
+
+        `padding` and `closed` are as in `remove`.
+        """
         self.images, self.padding, self.closed = images, padding, closed
         self.regions: dict[tuple[str, int], list[int]] = {}
         for image, region, tag in matches:
             self.regions.setdefault((image, tag), []).append(region)
 
     def without(self, images: Sequence[str], labels: Sequence[Collection[str]]) -> TaggedRegions:
-        """These images, each without the objects of some labels; nothing is removed for labels that are not there."""
+        """Return tags and regions of the images, each without the objects that have one of its labels.
+
+        Labels without an object are ignored.
+        """
         visual, owners = self.images.rows(images), self.images.owners(images)
         pieces, regions = torch.zeros_like(visual.tag_mask), torch.zeros_like(visual.region_mask)
         for row, (image, removed) in enumerate(zip(images, labels, strict=True)):
@@ -76,10 +86,10 @@ class Removal:
 def remove(
     visual: TaggedRegions, pieces: Tensor, regions: Tensor, padding: int = 0, closed: bool = False
 ) -> TaggedRegions:
-    """The same images without some word pieces of tags (B, L) and some regions (B, R).
+    """Return a copy without some word pieces of tags (B, L) and some regions (B, R); both are boolean masks.
 
-    Pieces become `padding`, the id of [PAD], and regions zeros. They can still be attended to, as where a text is
-    replaced before it is read; with `closed` they cannot.
+    Removed pieces become `padding`, the id of [PAD], and removed regions become zeros. Both can still be attended to,
+    as if the input had been edited before it was read. With `closed`, they cannot be attended to.
     """
     tag_mask, region_mask = visual.tag_mask, visual.region_mask
     if closed:

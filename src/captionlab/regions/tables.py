@@ -1,4 +1,4 @@
-"""The table of regions: what a detector found in images, one row a region."""
+"""The table of regions, with one row per region that a detector found."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +12,17 @@ import pyarrow as pa
 from captionlab.schemas import regions_schema
 from captionlab.tables import TableError, TableSchema, TableWriter, read_schema
 
-# Bytes of features in a group of rows, which is read as a whole for any of its images; and the most rows of one.
+# Bytes of features in a group of rows, which is read as a whole for any of its images, and its largest number of rows.
 REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192
 
 
 class RegionError(ValueError):
-    """Regions cannot be read or written; the message says which file or image and which field, and what to do."""
+    """Regions cannot be read or written; the message names the file or image and the field, and says what to do."""
 
 
 @dataclass(frozen=True)
 class ImageRegions:
-    """The R regions of an image, and what the detector says of each where that is known."""
+    """The R regions of an image, with the detector's confidences, labels and attributes if known."""
 
     image_id: str
     width: int
@@ -44,9 +44,10 @@ class ImageRegions:
 def write_regions(
     path: str | os.PathLike[str], images: Iterable[ImageRegions], metadata: Mapping[str, Any] | None = None
 ) -> int:
-    """Write a table of regions, with features as precise as those of the first image; returns the number of images.
+    """Write a table of regions and return the number of images; the first image determines the dtype of the features.
 
-    A RegionError names an image whose arrays do not fit together or hold a value that is not a finite number.
+    Raises RegionError if there is no image. Raises RegionError, which names the image, if its arrays do not fit
+    together, or if its features or boxes are not finite.
     """
     images = iter(images)
     first = next(images, None)
@@ -105,7 +106,7 @@ def _rows(regions: ImageRegions, kind: TableSchema) -> pa.Table:
 
 
 def stored_schema(path: str | os.PathLike[str]) -> TableSchema:
-    """The schema of a table of regions in a file, by the size and precision of its features; TableError for others."""
+    """Return the schema of a table of regions, with its region size and dtype. Raises TableError for other tables."""
     schema = read_schema(path)
     stored = schema.field("features").type if "features" in schema.names else pa.null()
     if not pa.types.is_fixed_size_list(stored):

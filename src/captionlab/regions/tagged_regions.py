@@ -1,4 +1,4 @@
-"""What VinVL reads of images: the tags of their objects as word pieces, and their regions."""
+"""Inputs of VinVL: the tags of objects as word pieces, and the regions of images."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TaggedRegions:
-    """Tags and regions of B images, each row padded at its end.
+    """Tags and regions of B images, each padded at its end.
 
-    They are indexed, split and repeated along images, as a tensor is.
+    Instances are indexed, split and repeated along the images, like a tensor.
     """
 
     tags: Tensor
@@ -30,44 +30,44 @@ class TaggedRegions:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """B images, L word pieces, R regions, and the numbers of a region."""
+        """Return the number of images B, of word pieces L, of regions R, and the region size."""
         return *self.tags.shape, *self.regions.shape[1:]
 
     @property
     def dtype(self) -> torch.dtype:
-        """That of the features."""
+        """Return the dtype of the features."""
         return self.regions.dtype
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """Return the device of the tensors."""
         return self.tags.device
 
     @property
     def mask(self) -> Tensor:
-        """(B, L + R) what can be attended to, tags before regions."""
+        """Return the mask (B, L + R) of positions that can be attended to, tags before regions."""
         return torch.cat([self.tag_mask, self.region_mask], dim=1)
 
     def clone(self) -> "TaggedRegions":
-        """The same images in memory of their own."""
+        """Return a copy with its own memory."""
         return TaggedRegions(*(part.clone() for part in self._parts()))
 
     def copy_(self, other: "TaggedRegions") -> None:
-        """Put other images of the same shape in the place of these."""
+        """Overwrite the tensors with the values of other images of the same shape."""
         for part, new in zip(self._parts(), other._parts(), strict=True):
             part.copy_(new)
 
     def to(self, device: str | torch.device) -> "TaggedRegions":
-        """The same images on another device."""
+        """Return a copy on another device."""
         return TaggedRegions(*(part.to(device) for part in self._parts()))
 
     def tensor_split(self, parts: int) -> list["TaggedRegions"]:
-        """The images in so many parts of nearly equal size."""
+        """Split the images into `parts` parts of nearly equal size."""
         pieces = zip(*(part.tensor_split(parts) for part in self._parts()), strict=True)
         return [TaggedRegions(*piece) for piece in pieces]
 
     def repeat_interleave(self, repeats: int, dim: int) -> "TaggedRegions":
-        """Each image so many times, one after the other; `dim` is 0, along which images lie."""
+        """Repeat each image `repeats` times in a row; `dim` is 0, the dimension of the images."""
         return TaggedRegions(*(part.repeat_interleave(repeats, dim=dim) for part in self._parts()))
 
     def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -75,7 +75,10 @@ class TaggedRegions:
 
 
 def padded(rows: list[Tensor], longest: int, min_count: int = 0) -> tuple[Tensor, Tensor]:
-    """Rows (n, ...), each cut to `longest`, as one tensor (B, T, ...), and its mask (B, T); T >= `min_count`."""
+    """Pad rows (n, ...), each cut to `longest`, to one tensor (B, T, ...), and return it with its mask (B, T).
+
+    T is at least `min_count`.
+    """
     rows = [row[:longest] for row in rows]
     lengths = torch.tensor([len(row) for row in rows])
     width = max(min_count, int(lengths.max()))

@@ -1,7 +1,7 @@
-"""Tags: the objects of an image by name, which VinVL reads beside its regions, and where they are.
+"""Tags: the names and boxes of the objects of an image, which VinVL reads together with its regions.
 
-In the published data they come from another detector than the regions (github.com/microsoft/Oscar, issue 134), so that
-nothing but their boxes tells which region shows which object.
+In the published data the tags come from another detector than the regions (github.com/microsoft/Oscar, issue 134), so
+only the boxes tell which region shows which object.
 """
 
 import json
@@ -39,7 +39,7 @@ TAGS = TableSchema(
     x2=Column(_FLOAT, "right edge, pixels"),
     y2=Column(_FLOAT, "bottom edge, pixels"),
 )
-# Rows that are collected before they are written.
+# Number of rows that are collected before they are written.
 GROUP = 16_384
 Row = dict[str, Any]
 _BOX = ("x1", "y1", "x2", "y2")
@@ -47,7 +47,7 @@ _BOX = ("x1", "y1", "x2", "y2")
 
 @dataclass(frozen=True)
 class Tag:
-    """A tag of an image."""
+    """A tag of an image: the name of an object and its box."""
 
     label: str
     box: tuple[float, float, float, float]
@@ -55,9 +55,10 @@ class Tag:
 
 
 def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> Iterator[Row]:
-    """The tags of `images` in a file *.label.tsv of VinVL: name, tab, and a JSON list of {"class", "conf", "rect"}.
+    """Yield the tags of `images` from a file *.label.tsv of VinVL: name, tab, JSON list of {"class", "conf", "rect"}.
 
-    A RegionError names a line that is of another format. An image that is found twice counts once.
+    If an image occurs twice, its first line is used. Raises RegionError if a line has another format or if the file has
+    none of the images. Logs the number of images without tags.
     """
     found: set[str] = set()
     for where, image, line in lines_about(Path(path), images):
@@ -66,7 +67,7 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
         found.add(image)
         try:
             objects = json.loads(line.partition(b"\t")[2])
-            # Some files have the objects in a document, as those of regions do.
+            # Some files have the objects in a document, as in the files of regions.
             objects = objects["objects"] if isinstance(objects, dict) else objects
             for index, described in enumerate(objects):
                 row = {"image_id": image, "tag_index": index, "label": described["class"]}
@@ -84,10 +85,13 @@ def read_vinvl_tags(path: str | os.PathLike[str], images: Collection[str]) -> It
 
 
 def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
-    """Tags from objects or regions ranked by the column `index`; without a label, as the whole image, they are none."""
+    """Yield tags from a table of objects or regions, ranked by the column `index`.
+
+    Rows without a label, such as the region of the whole image, give no tag.
+    """
     place = pc.index_in(table["image_id"], value_set=table["image_id"].unique()).to_numpy()
     rank: Counter[str] = Counter()
-    # A dict takes more room than its row: there is one for each row of a group.
+    # Dicts need more memory than rows, so only one group of rows is converted at a time.
     for part in table.take(np.lexsort((table[index].to_numpy(), place))).to_batches(max_chunksize=GROUP):
         for row in part.to_pylist():
             if row["label"] is not None:
@@ -96,12 +100,12 @@ def labelled_rows(table: pa.Table, index: str) -> Iterator[Row]:
 
 
 def read_region_labels(path: str | os.PathLike[str]) -> pa.Table:
-    """A table of regions without their features."""
+    """Read a table of regions without the features."""
     return read_table(path, stored_schema(path), ["image_id", "region_index", "label", "confidence", *_BOX])
 
 
 def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapping[str, Any] | None = None) -> int:
-    """Write a table of tags; returns the number of rows."""
+    """Write a table of tags and return the number of rows."""
     rows = iter(rows)
     with TableWriter(path, TAGS, metadata) as writer:
         while part := list(islice(rows, GROUP)):
@@ -110,7 +114,10 @@ def write_tags(path: str | os.PathLike[str], rows: Iterable[Row], metadata: Mapp
 
 
 def read_tags(paths: Iterable[str | os.PathLike[str]]) -> dict[str, list[Tag]]:
-    """The tags of each image, in their order, from tables of tags; TableError for an image that is in two of them."""
+    """Read tables of tags and return the tags of each image, in order.
+
+    Raises TableError if an image is in two tables.
+    """
     found: dict[str, list[Tag]] = {}
     for path in paths:
         table = read_table(path, TAGS).sort_by("tag_index").to_pydict()
@@ -125,5 +132,5 @@ def read_tags(paths: Iterable[str | os.PathLike[str]]) -> dict[str, list[Tag]]:
 
 
 def objects_of(tags: Mapping[str, Sequence[Tag]]) -> dict[str, list[str]]:
-    """The labels of the tags of each image."""
+    """Return the labels of the tags of each image."""
     return {image: [tag.label for tag in found] for image, found in tags.items()}

@@ -1,1 +1,4 @@
-"""From summaries to tables that people read: published values, verdicts, claims, and one renderer for all of them."""
+"""Tables, figures and model cards made from the summaries of a run.
+
+The package also reads published values, judges claims and renders all tables.
+"""

@@ -1,4 +1,4 @@
-"""Which values of a column are the best, where the metric says which are better."""
+"""Mark the best values of a column in a table."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -28,10 +28,10 @@ BETTER = {
 def with_best(
     rows: Sequence[Sequence[Cell]], column: int, metric: str | None, aside: Collection[int] = ()
 ) -> list[list[Cell]]:
-    """Return the rows with the best cells of a column marked; no row `aside`, by its place, is among them.
+    """Return the rows with the best cells of a column marked.
 
-    Cells that are printed alike are equally good. Nothing is marked where all are printed alike, as of captioners whose
-    BLEU-4 is 0.00, and of a metric that is not in BETTER.
+    Rows whose index is in `aside` are never marked. Cells that are printed alike are equally good. If all cells are
+    printed alike (for example captioners whose BLEU-4 is 0.00), or if the metric is not in BETTER, no cell is marked.
     """
     better, marked = BETTER.get(metric or "", NEITHER), [list(row) for row in rows]
     found = {place: row[column].value for place, row in enumerate(rows) if place not in aside}
@@ -46,5 +46,5 @@ def with_best(
 
 
 def _printed(cell: Cell) -> str:
-    """The number of a cell as it is printed, without what follows it."""
+    """Return the number of a cell as it is printed, without the text that follows it."""
     return cell.text.split()[0]

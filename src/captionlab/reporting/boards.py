@@ -1,4 +1,7 @@
-"""Figures of pictures and text: each is put at its place in inches, and lines are as long as their letters are wide."""
+"""Figures made of pictures and text, with all positions in inches.
+
+Lines of text are broken by the width of their letters.
+"""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -13,30 +16,30 @@ from PIL import Image
 
 from captionlab.reporting.figures import text_width
 
-# A word and how it is written.
+# A word and its style.
 Word = tuple[str, str]
 PLAIN, BOLD, MARKED, GREY = "plain", "bold", "marked", "grey"
 WRITTEN: dict[str, dict[str, Any]] = {
     PLAIN: {},
     BOLD: {"weight": "bold"},
-    # Seen in grey by its weight.
+    # The bold weight shows in a greyscale print, where the colour does not.
     MARKED: {"weight": "bold", "bbox": {"facecolor": "#FFE28A", "edgecolor": "none", "pad": 0.6}},
     GREY: {"color": "#555555"},
 }
-# From a line to the next, in heights of letters.
+# Distance between lines, in heights of letters.
 LEADING = 1.4
 
 
 def words(text: str, written: str = PLAIN) -> list[Word]:
-    """The words of a text, all written alike."""
+    """Return the words of a text, all in the same style."""
     return [(word, written) for word in text.split()]
 
 
 class Board:
-    """A figure of pictures and text, whose places are in inches from its upper left corner."""
+    """A figure of pictures and text, with positions in inches from its upper left corner."""
 
     def __init__(self, width: float):
-        """Begin a figure of this width; `finish` says how high it became."""
+        """Start a figure of this width in inches. The height is set by `finish`."""
         self.width = width
         self.figure: Figure = plt.figure()
         self.figure.set_layout_engine("none")
@@ -44,7 +47,10 @@ class Board:
         self.axis.set_axis_off()
 
     def picture(self, content: bytes, x: float, y: float, side: float, frame: str | None = None) -> float:
-        """An image, of which the larger side is so long, with a frame of this colour; where it ends below."""
+        """Draw an image and return the position of its lower edge.
+
+        The larger side of the image is `side` inches long. `frame` is the colour of a frame, None for no frame.
+        """
         image = Image.open(io.BytesIO(content)).convert("RGB")
         width, height = (side * length / max(image.size) for length in image.size)
         self.axis.imshow(image, extent=(x, x + width, y + height, y), aspect="auto")
@@ -53,7 +59,10 @@ class Board:
         return y + height
 
     def write(self, said: Iterable[Word], x: float, y: float, width: float, size: float) -> float:
-        """Words in lines no longer than this, the first at its top; where the last ends below. size: in points."""
+        """Write words in lines no wider than `width` inches and return the position below the last line.
+
+        `y` is the top of the first line; `size` is the font size in points.
+        """
         for row in wrapped(said, width, size):
             place = x
             for written, group in groupby(row, key=lambda word: word[1]):
@@ -64,18 +73,21 @@ class Board:
         return y
 
     def label(self, text: str, x: float, y: float, size: float, **drawn: Any) -> None:
-        """A text around a place."""
+        """Write a text that is centred on a position; `size` is the font size in points."""
         self.axis.text(x, y, text, size=size, **{"ha": "center", "va": "center", **drawn})
 
     def finish(self, height: float) -> Figure:
-        """The figure, so high."""
+        """Return the figure with this height in inches."""
         self.figure.set_size_inches(self.width, height)
         self.axis.set(xlim=(0, self.width), ylim=(height, 0))
         return self.figure
 
 
 def wrapped(said: Iterable[Word], width: float, size: float) -> list[Sequence[Word]]:
-    """Words in lines that are no wider than so many inches; a word that is wider is cut."""
+    """Break words into lines that are no wider than `width` inches.
+
+    A word that is wider than a line is shortened, with an ellipsis at its end. `size` is the font size in points.
+    """
     lines: list[list[Word]] = [[]]
     space, left = text_width("x x", size) - 2 * text_width("x", size), width
     for word, written in said:

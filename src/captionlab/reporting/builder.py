@@ -1,4 +1,7 @@
-"""The builder of tables of rows by measures: what a row and a column fill of a place, and how the paper calls it."""
+"""Builder of tables with subjects as rows and measures as columns.
+
+A row and a column each fill some fields of a `Place`, and each has the label that the paper uses for it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,32 +15,32 @@ from captionlab.reporting.sheets import Sheet
 
 @dataclass(frozen=True)
 class Line:
-    """A row: its first cells, the fields of a place that it fills, and the paper's label of it, None for none."""
+    """A row of a table: its first cells, the fields of the place that it fills, and the paper's label, if any."""
 
     heads: Sequence[str]
     place: Mapping[str, Any]
     printed: str | None = None
-    of_people: bool = False  # whose captions are no captioner's rival
+    of_people: bool = False  # human captions, which are never marked as best
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of each row, with its columns."""
+    """A measured number of each row, with its columns."""
 
-    place: Mapping[str, Any]  # the fields that it fills, also over those of the row
+    place: Mapping[str, Any]  # fields that it fills; they override the fields of the row
     group: str = ""
     heading: str = "this run"
     detail: str = ""
-    printed: str | None = None  # under what the paper has the number that stands beside it
-    images: bool = False  # whether beside it stands how many images it is of
-    against: str | None = None  # what it is a difference from, which has none itself
+    printed: str | None = None  # the paper's label for the published number beside it
+    images: bool = False  # whether a column shows the number of images
+    against: str | None = None  # the subject that is subtracted; the subject's own cell stays empty
     decimals: int | None = None
-    sign: str = "+"  # that of a difference above 0
-    mark: Callable[[Place], str] = lambda place: ""  # what follows it
+    sign: str = "+"  # format sign of a difference: "+" shows the sign of positive values
+    mark: Callable[[Place], str] = lambda place: ""  # text that follows the number
 
 
 def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
-    """The columns of a table: headings of the first cells, and all numbers."""
+    """Return the columns of a table: the headings of the first cells, then the columns of all numbers."""
     columns = [Column(head, numeric=False) for head in heads]
     for number in numbers:
         columns.append(Column(number.heading, number.detail, number.group))
@@ -51,9 +54,10 @@ def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
 def rows_of(
     sheet: Sheet, table: str | None, column: str, corpus: str, lines: Sequence[Line], numbers: Sequence[Number]
 ) -> list[list[Cell]]:
-    """A row for each line; the paper's numbers are in a column of its table, None for none.
+    """Return a row of cells for each line.
 
-    Where lines differ by nothing but whom they are about, the best of them in a metric is marked.
+    The paper's numbers are taken from `column` of `table`; None for no table. If the lines differ only in their
+    subject, the best value of each metric is marked.
     """
     rows = [list(map(Cell, line.heads)) for line in lines]
     rivals = len({tuple(sorted({**line.place, "subject": ""}.items())) for line in lines}) == 1
@@ -68,7 +72,7 @@ def rows_of(
 
 
 def blocks_of(sheet: Sheet, table: str | None, lines: Sequence[Line], numbers: Sequence[Number]) -> list[Block]:
-    """Such rows on each corpus of the paper."""
+    """Return a block of rows for each corpus of the paper."""
     return [
         Block(rows_of(sheet, table, label, corpus, lines, numbers), sheet.heading(label))
         for label, corpus in sheet.run.corpora.items()

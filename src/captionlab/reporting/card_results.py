@@ -1,4 +1,4 @@
-"""What a card says of what a model is worth: numbers with intervals and n, by corpus, and the same for hubs."""
+"""Results on a model card: values with intervals and numbers of images by corpus, for readers and for model hubs."""
 
 import re
 from collections import defaultdict
@@ -14,16 +14,17 @@ from captionlab.reporting.runs import Row, trainings
 
 PLACE = ("corpus", "evaluation", "retriever", "candidates", "metric")
 DIFFERENCE = ("difference", *ENDS[1:])
-# What the metadata leave to the tables: hubs show one number for each metric.
+# Metrics that are only in the tables: hubs show one number for each metric.
 SECONDARY, FULL = {"BLEU@1", "BLEU@2", "BLEU@3", "R@5", "R@10", "mean rank"}, "full"
 NOTHING = "No evaluation of this run is about it."
 MATCHED = {"random": "any other image", "hard": "an image that is alike"}
 
 
 class Results:
-    """The numbers of a run: rows of SUMMARY and COMPARISONS, and what its corpora are called on a hub, where they are.
+    """The results of a run: rows of SUMMARY and COMPARISONS, and the names of its corpora on a model hub.
 
-    An encoder is judged by how well it finds images by the captions of `humans`, a scorer by its MATCHING.
+    An encoder is evaluated by how well it retrieves images for the captions of `humans`. A scorer is evaluated by the
+    rows of MATCHING. `hubs` maps the name of a corpus to its name on the hub, None if it has none.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Results:
         self.means = {(row["captioner"], *_place(row)): row for row in summary if row["seeds"] > 1}
 
     def rows(self, model: Trained) -> list[Row]:
-        """Those that are about one training of a model."""
+        """Return the rows of SUMMARY about a single training of the model; an empty list for a scorer."""
         if model.section == "captioners":
             return [row for row in self.summary if row["captioner"] == model.name and row["seeds"] == 1]
         if model.section == "scorers":
@@ -50,7 +51,7 @@ class Results:
 
     # --------------------------------------------------------------------------------------------- for people
     def lines(self, model: Trained) -> list[str]:
-        """Tables in Markdown, one for each corpus of an evaluation; those that it was trained on first."""
+        """Return Markdown tables by corpus and evaluation; corpora that the model was trained on come first."""
         if model.section == "scorers":
             return _matching(model.matching)
         by_corpus = defaultdict[tuple[str, ...], list[Row]](list)
@@ -71,7 +72,7 @@ class Results:
         return lines[:-1]
 
     def _table(self, model: Trained, rows: Sequence[Row]) -> list[str]:
-        """The metrics of a model on one corpus, with the difference from its parent and the mean over trainings."""
+        """Return a table of metrics on one corpus, with the difference from the parent and the mean over trainings."""
         of_parent = [self.differences.get((model.name, model.parent, *_place(row))) for row in rows]
         block = model.described["trainings"]
         of_mean = [self.means.get((block[0], *_place(row))) if block else None for row in rows]
@@ -95,7 +96,7 @@ class Results:
 
     # ----------------------------------------------------------------------------------------------- for hubs
     def for_hubs(self, model: Trained, task: str) -> list[Any]:
-        """The main ones of them as huggingface_hub's EvalResult, in the order of the summary."""
+        """Return the main results as huggingface_hub's EvalResult, in the order of the summary."""
         return [*self._evaluated(model, task), *self._matched(model, task)]
 
     def _evaluated(self, model: Trained, task: str) -> Iterator[Any]:
@@ -142,7 +143,7 @@ class Results:
 
 
 def _matching(rows: Sequence[Row]) -> list[str]:
-    """How often a scorer tells captions of an image from those of others, in per cent."""
+    """Return a table of how often a scorer tells captions of an image from captions of other images, in per cent."""
     if not rows:
         return [NOTHING]
     lines = []
@@ -163,7 +164,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _interval(row: Row | None, names: Sequence[str], form: str) -> list[str]:
-    """A value and its interval; of nothing a dash and nothing."""
+    """Return the text of a value and the text of its interval; a dash and an empty text if the row is None."""
     if row is None:
         return [MISSING, ""]
     cell = interval_cell([row[name] for name in names], form)
@@ -175,10 +176,10 @@ def _p(row: Row | None) -> str:
 
 
 def _rounded(value: float) -> float:
-    """A number with as many digits as anybody reads."""
+    """Return the number with six significant digits."""
     return float(f"{value:.6g}")
 
 
 def _slug(metric: str) -> str:
-    """A metric as hubs write it: BLEU@4 as bleu-4."""
+    """Return the metric's name in the form that hubs use, for example bleu-4 for BLEU@4."""
     return re.sub("[^a-z0-9]+", "-", metric.lower()).strip("-")

@@ -1,4 +1,7 @@
-"""The cells of tables in which numbers stand: one name of a number's place, which is the address of its cell."""
+"""Addresses of the cells of tables.
+
+Each measured number has a place. The name of the place is the id of its cell in the HTML page of the table.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,12 +26,15 @@ CELLS = TableSchema(
     text=Column(pa.string(), "the number as it is printed"),
 )
 DIFFERENCE = "difference"
-# Of each place the row of CELLS of the first table that has it.
+# The name of a place -> the row of CELLS of the first table that has it.
 Cells = Mapping[str, Row]
 
 
 def place_name(place: Row) -> str:
-    """The name of a number's place, from what it has of the key of ROLE_DIFFERENCES; empty where that is nothing."""
+    """Return the name of a number's place, built from the key columns of ROLE_DIFFERENCES that the row has.
+
+    The name is empty if the row has none of the columns.
+    """
     known = {name: place.get(name) for name in ROLE_DIFFERENCES.key}
     texts = {
         name: value if isinstance(value, str) else f"{value:g}" for name, value in known.items() if value is not None
@@ -37,9 +43,10 @@ def place_name(place: Row) -> str:
 
 
 def places_behind(row: Row, subject: str | None = None, against: str | None = None) -> dict[str, str]:
-    """The places that a row of ROLE_DIFFERENCES is about: its difference, and both sides by these labels, or their own.
+    """Return the names of the places that a row of ROLE_DIFFERENCES is about: its difference and its two sides.
 
-    A nearness, or a non-inferiority, is about the difference that it follows from.
+    The sides are keyed by `subject` and `against`, or by the row's own values if these labels are not given. For a
+    nearness or a non-inferiority, the difference is the one that it is computed from.
     """
     difference = {**row, "measure": row["measure"].removeprefix(NEARNESS).removeprefix(NON_INFERIORITY)}
     value = {**difference, "against": None}
@@ -48,7 +55,11 @@ def places_behind(row: Row, subject: str | None = None, against: str | None = No
 
 
 def links_to(places: Mapping[str, str], cells: Cells) -> list[Link]:
-    """Links to the cell of the difference, or where no table has that to those of its sides, from `places_behind`."""
+    """Return links to the cells of a comparison, from the result of `places_behind`.
+
+    If a table has the difference, there is a single link to its cell. Otherwise there are links to the cells of the two
+    sides, as far as tables have them.
+    """
     found = {label: cells[place] for label, place in places.items() if place in cells}
     shown = {DIFFERENCE: found[DIFFERENCE]} if DIFFERENCE in found else found
     return [
@@ -58,7 +69,7 @@ def links_to(places: Mapping[str, str], cells: Cells) -> list[Link]:
 
 
 def write_cells(path: str | os.PathLike[str], tables: Sequence[Table]) -> None:
-    """Write which numbers stand in which cells of these tables."""
+    """Write a table of CELLS: the place and the text of every number in these tables."""
     rows = [
         {"table": table.name, "place": place, "text": cell.text}
         for table in tables
@@ -68,7 +79,7 @@ def write_cells(path: str | os.PathLike[str], tables: Sequence[Table]) -> None:
 
 
 def read_cells(path: str | os.PathLike[str]) -> Cells:
-    """The cells of a paper's tables by the names of their places."""
+    """Read a table of CELLS as a mapping from the name of a place to its first row."""
     cells: dict[str, Any] = {}
     for row in read_table(path, CELLS).to_pylist():
         cells.setdefault(row["place"], row)

@@ -1,7 +1,7 @@
-"""What reviewers ask about experiments, answered by what a run knows: for each question a value, or why not.
+"""Table of answers to the reviewing checklists, as far as the run knows them.
 
-The questions are those of two checklists, in our words: the Responsible NLP Research checklist of ACL Rolling Review
-(A1 to E1) and the NeurIPS Paper Checklist (1 to 16).
+Each question has an answer, or the reason why there is none. The questions paraphrase the Responsible NLP Research
+checklist of ACL Rolling Review (A1 to E1) and the NeurIPS Paper Checklist (1 to 16).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,25 +23,25 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of a model, a corpus or the like; of the run as a whole without a name."""
+    """A fact about a model, a corpus or another item named by `of`; an empty name stands for the whole run."""
 
     text: str
     of: str = ""
 
     def line(self) -> str:
-        """The answer with what it is of."""
+        """Return the answer, preceded by the name of the item if there is one."""
         return f"{self.of}: {self.text}" if self.of else self.text
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, what is known, in which file, and its numbers in the checklists.
+    """A question, its answers, the file that has them, and the numbers of the question in the checklists.
 
-    `answered` says whether that is a value; else it is why there is none.
+    If `answered` is False, the answers say why there is no value.
     """
 
     topic: str
-    name: str  # in a word or two
+    name: str  # one or two words
     text: str
     answers: Sequence[Answer]
     where: str = ""
@@ -51,12 +51,15 @@ class Question:
 
 
 def unknown(topic: str, name: str, text: str, why: str, acl: str = "", neurips: str = "") -> Question:
-    """A question that the run has no answer to, and why."""
+    """Return a question that the run cannot answer, with the reason as its answer."""
     return Question(topic, name, text, [Answer(why)], "", acl, neurips, answered=False)
 
 
 def checklist_table(questions: Iterable[Question], provenance: Mapping[str, Any]) -> Table:
-    """A block for each topic, a row for each question; a record for each answer."""
+    """Return the table: a block for each topic, a row for each question, and a record for each answer.
+
+    Neighbouring questions of the same topic form a block.
+    """
     asked, records = list(questions), list[dict[str, Value]]()
     blocks = []
     for topic, of_topic in groupby(asked, key=lambda question: question.topic):

@@ -1,4 +1,4 @@
-"""The answers to a checklist, from what a run knows (captionlab.reporting.checklist)."""
+"""Answers to the reviewing checklists, from what a run knows (captionlab.reporting.checklist)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,43 +25,43 @@ NOBODY = "Nobody took part: answers and judgements of this run, where it has any
 
 @dataclass(frozen=True)
 class Known:
-    """What a run knows of itself; where there is nothing of a kind, that is empty."""
+    """Everything that a run knows about itself. A field is empty if the run has nothing of the kind."""
 
     models: Sequence[Row]  # as captionlab.workflow.documenting describes them
-    parameters: Sequence[int]  # of each
-    validated: Mapping[str, Validated | None]  # by section/name of those that were trained
-    seeds: Mapping[str, int]  # the same
+    parameters: Sequence[int]  # of each model, in the same order
+    validated: Mapping[str, Validated | None]  # by section/name, for trained models
+    seeds: Mapping[str, int]  # by section/name, for trained models
     corpora: Mapping[str, Row]
     counts: Mapping[str, Counts]
     costs: Sequence[Row]  # rows of COSTS
     training_rules: Sequence[str]
     comparisons: Sequence[Row]  # rows of COMPARISONS
-    evaluations: Mapping[str, Row]  # by name decoding and splits
+    evaluations: Mapping[str, Row]  # name -> decoding and splits
     decodings: Mapping[str, Row]
-    metrics: Mapping[str, str]  # by table of scores how it is implemented
-    searches: Mapping[str, Sequence[Row]]  # by captioner rows of SEARCH
-    validity: Sequence[Mapping[str, str]]  # of validity.csv
-    claims: Sequence[Mapping[str, str]]  # of claims.csv
+    metrics: Mapping[str, str]  # table of scores -> implementation
+    searches: Mapping[str, Sequence[Row]]  # captioner -> rows of SEARCH
+    validity: Sequence[Mapping[str, str]]  # rows of validity.csv
+    claims: Sequence[Mapping[str, str]]  # rows of claims.csv
     papers: Mapping[str, Row]
-    participants: Mapping[str, Sequence[Row]]  # rows of PARTICIPANTS of people and of simulated ones
-    excluded_images: int | None  # from the study; None where the config names no list
-    judgements: Mapping[str, bool]  # by set whether its judges are simulated
+    participants: Mapping[str, Sequence[Row]]  # rows of PARTICIPANTS, of people and of simulated participants
+    excluded_images: int | None  # excluded from the study; None if the config has no list
+    judgements: Mapping[str, bool]  # name of a set -> whether its judges are simulated
     software: Row  # CITATION.cff
     run: Row  # config, seed, commit, versions, toy
 
     @property
     def trained(self) -> list[Row]:
-        """The models that the run trained, with the snapshots of their trainings."""
+        """The models that the run trained, including snapshots of their trainings."""
         return [model for model in self.models if model["job"]]
 
     @property
     def trainings(self) -> list[Row]:
-        """The models at the ends of the trainings of the run."""
+        """The models at the ends of the run's trainings, without snapshots."""
         return [model for model in self.trained if not model["snapshot_of"]]
 
 
 def questions(known: Known) -> Iterator[Question]:
-    """Every question, by topic; one that there is nothing to say about has that as its answer."""
+    """Yield every question, by topic. A question without answers is turned into an unanswered one."""
     for of_topic in (_claims, _models, _compute, _data, _evaluation, _people, _code):
         for one in of_topic(known):
             nothing = "The run has nothing of the kind."
@@ -140,7 +140,10 @@ def _models(known: Known) -> Iterator[Question]:
 
 
 def _search(known: Known) -> Question:
-    """What was searched for, and what nobody knows of how values of the config were found."""
+    """Return the question on hyper-parameter search.
+
+    How the values in the config were chosen before the run is not known.
+    """
     text = "how were hyper-parameters searched for, and within which bounds?"
     said = [Answer("none: the run trains models by the values of its config alone", "models")]
     for captioner, rows in known.searches.items():
@@ -150,7 +153,7 @@ def _search(known: Known) -> Question:
 
 
 def _probe_search(rows: Sequence[Row]) -> str:
-    """Return how the settings of a neural probe were found, of which `rows` are rows of SEARCH."""
+    """Return a sentence on how the settings of a neural probe were chosen. `rows` are rows of SEARCH."""
     tried = [f"hidden layers {row['hidden']}, alpha {row['alpha']:g}" for row in rows]
     best = min(range(len(rows)), key=lambda place: rows[place]["rank"])
     if (f1 := rows[best]["macro_f1"]) is None:
@@ -181,7 +184,7 @@ def _compute(known: Known) -> Iterator[Question]:
 
 
 def _hours(rows: Iterable[Row], of: str) -> Answer:
-    """Times in sum over jobs, which may have run at once."""
+    """Return times summed over jobs. Some of the jobs may have run at once."""
     summed = {key: sum(row[key] or 0.0 for row in rows) for key in ("seconds", "cpu_seconds", "gpu_seconds")}
     gpu = f"{clock(summed['gpu_seconds'])} of GPU" if summed["gpu_seconds"] else "no GPU"
     return Answer(f"{clock(summed['seconds'])} of jobs, {clock(summed['cpu_seconds'])} of processors, {gpu}", of)
@@ -225,7 +228,7 @@ def _data(known: Known) -> Iterator[Question]:
 
 
 def _alike(texts: Mapping[str, str]) -> list[Answer]:
-    """Answers by what they are of; those of the same text together."""
+    """Return the answers; items with the same text share an answer."""
     return [
         Answer(text, ", ".join(n for n, of in texts.items() if of == text)) for text in dict.fromkeys(texts.values())
     ]

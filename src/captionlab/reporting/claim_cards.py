@@ -1,4 +1,4 @@
-"""The table of claims as a page of cards: a claim each, with counts of the verdicts on top that cards are chosen by."""
+"""HTML page of the table of claims: a card for each claim, and counts of verdicts that filter the cards."""
 
 import html
 from collections import Counter
@@ -10,7 +10,7 @@ from captionlab.reporting.formats.html import below, content
 from captionlab.reporting.formats.page import html_page
 from captionlab.reporting.render import MISSING, Block, Cell, Table, notes_of
 
-# Of each verdict a sign, so that it is not told by its colour alone.
+# A sign for each verdict, so that a verdict can be told without its colour.
 SIGNS = {"holds": "✓", "mixed": "±", "does not hold": "✗", "cannot tell": "?", "not tested in this run": MISSING}
 _COLOURS = {"holds": "--good", "mixed": "--mixed", "does not hold": "--bad"}
 _RULES = "".join(f'[data-verdict="{verdict}"] {{ --tone: var({name}); }}\n' for verdict, name in _COLOURS.items())
@@ -53,7 +53,7 @@ for (const item of items) {
 
 
 def claim_cards(table: Table) -> str:
-    """A self-contained page of the claims of `claims_table`; without its script all cards are there."""
+    """Return a self-contained HTML page of the table made by `claims_table`. Without its script all cards are shown."""
     notes, escape = notes_of(table), html.escape
     counts = Counter(str(record["verdict"]) for record in table.records)
     parts = [f'<p class="description">{escape(table.description)}</p>', "<p>Verdicts:</p>", '<ul class="counts">']
@@ -79,7 +79,7 @@ def claim_cards(table: Table) -> str:
 
 
 def _judged(block: Block, notes: Mapping[str, str]) -> list[str]:
-    """Each scope that a claim is judged in: the verdict, how many comparisons are as claimed, and folded which."""
+    """Return the HTML of each scope of a claim: its verdict, how many comparisons agree, and the folded evidence."""
     parts = []
     for scope, verdict, count, evidence, smallest in block.rows:
         counted = f"; as claimed: {content(count, notes)}" if count.text else ""

@@ -1,4 +1,4 @@
-"""The verdict on a claim, from the intervals of the comparisons that it is about."""
+"""Verdicts on claims, from the intervals of the comparisons that a claim is about."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,26 +29,32 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Interval:
-    """A difference with its 95 % interval, turned so that above 0 is as claimed."""
+    """A difference with its 95 % interval, oriented so that values above 0 are as claimed."""
 
     value: float
     low: float
     high: float
-    repetitions: int  # trainings, or splits, that the difference is a mean of
-    margin: float | None = None  # of a nearness or a non-inferiority what it is where nothing differs
-    one_sided: bool = False  # a non-inferiority: missed on one side of the margin only; what is better exceeds it
+    repetitions: int  # trainings or splits that the difference is averaged over
+    margin: float | None = None  # value of a nearness or non-inferiority at no difference; else None
+    # True for a non-inferiority: it can be missed on one side of the margin only, and a better value exceeds the
+    # margin.
+    one_sided: bool = False
 
     def sign(self, chances: int = 1) -> int:
-        """1 or -1 when the whole interval, made to err `chances` times less often, is above or below 0, else 0."""
+        """Return 1 or -1 if the whole interval is above or below 0, else 0.
+
+        The interval is first widened so that it errs `chances` times less often.
+        """
         factor = widening(chances, self.repetitions)
         low, high = (self.value + factor * (end - self.value) for end in (self.low, self.high))
         return int(low > 0) - int(high < 0)
 
     def smallest(self, chances: int = 1) -> float | None:
-        """The smallest true difference that `sign` would have shown in four of five runs (`POWERFUL`).
+        """Return the smallest true difference that `sign` would have shown in four of five runs (`POWERFUL`).
 
-        By normal theory, with several repetitions too: Student's t needs a little more. Of a nearness as `nearest` has
-        it. None where a margin is smaller than `least_margin`; 0 where the interval has no width.
+        The result follows normal theory, also with several repetitions, where Student's t would need slightly more. For
+        a nearness it is computed by `nearest`. Returns None if the margin is smaller than `least_margin`. For a
+        nearness, returns 0 if the interval has no width.
         """
         reach, deviation = self._spread(chances)
         if self.margin is None or self.one_sided:
@@ -57,30 +63,31 @@ class Interval:
         return nearest(self.margin / deviation, reach / deviation, deviation) if deviation else 0.0
 
     def least_margin(self, chances: int = 1) -> float:
-        """The smallest margin within which a difference of 0 would have been shown to be in four of five runs.
+        """Return the smallest margin within which a true difference of 0 would have been shown in four of five runs.
 
-        A nearness may be missed on either side, so its margin is that of two one-sided tests (Schuirmann 1987), each of
-        half of the misses; a non-inferiority's is that of one.
+        A nearness can be missed on either side, so its margin follows from two one-sided tests (Schuirmann 1987), each
+        with half of the misses. The margin of a non-inferiority follows from one test.
         """
         reach, deviation = self._spread(chances)
         return reach + _NORMAL.inv_cdf(POWERFUL if self.one_sided else (1 + POWERFUL) / 2) * deviation
 
     def _spread(self, chances: int) -> tuple[float, float]:
-        """How far the ends that `sign` looks at are from the value, and its standard deviation.
+        """Return the distance from the value to the ends that `sign` looks at, and the standard deviation of the value.
 
-        The lower end decides what is as claimed; the upper one is nearer where an interval is folded at a margin (a
-        nearness), and farther only where the lower one is cut at the end of a measure.
+        The lower end decides whether a difference is as claimed. The upper end is nearer to the value if the interval
+        is folded at a margin (a nearness). It is farther only if the lower end is cut at the end of a measure.
         """
         half = max(self.value - self.low, (self.high - self.low) / 2)
         return widening(chances, self.repetitions) * half, half / _NORMAL.inv_cdf(1 - TAIL)
 
 
 def nearest(margin: float, reach: float, deviation: float) -> float | None:
-    """The smallest true nearness, at most the margin, that is shown in four of five runs; None where none is.
+    """Return the smallest true nearness, up to the margin, that is shown in four of five runs, or None.
 
-    `margin` and `reach` are in standard deviations of the difference. A difference of margin - nearness is shown to be
-    within the margin when it is measured within margin - reach, on both sides (two one-sided tests); the chance of that
-    rises with the nearness up to where there is no difference.
+    `margin` and `reach` are in standard deviations of the difference; `deviation` is the standard deviation and the
+    result has its unit. A true difference of margin - nearness is shown to be within the margin if the measured
+    difference is within margin - reach on both sides (two one-sided tests). The chance rises with the nearness, up to a
+    difference of 0.
     """
 
     def power(near: float) -> float:
@@ -96,10 +103,10 @@ def nearest(margin: float, reach: float, deviation: float) -> float | None:
 
 
 def widening(chances: int, repetitions: int) -> float:
-    """How many times as wide as at 95 % an interval is that errs `chances` times less often (Bonferroni).
+    """Return the factor by which an interval must be wider than at 95 % to err `chances` times less often (Bonferroni).
 
-    As of a normal distribution, or with several repetitions of Student's t: that is exact where other repetitions are
-    all that the interval is about, and too wide where other images count too.
+    The factor follows the normal distribution, or Student's t with several repetitions. Student's t is exact if the
+    interval is about other repetitions only, and too wide if it is about other images too.
     """
     if chances == 1:
         return 1.0
@@ -111,17 +118,18 @@ def widening(chances: int, repetitions: int) -> float:
 
 
 def choices(comparisons: int, share: float) -> int:
-    """How many times less often each interval must err where at least `share` of them are to be as claimed."""
+    """Return how many times less often each interval must err if at least `share` of comparisons must be as claimed."""
     wanted = math.ceil(round(share * comparisons, 9))  # 0.1 * 30 is 3.0000000000000004 in binary
     return comparisons - wanted + 1
 
 
 def verdict(intervals: Sequence[Interval], share: float) -> ClaimVerdict:
-    """The verdict on comparisons of which at least `share` are to be as claimed. See VERDICTS.
+    """Return the verdict on the intervals of a claim. See VERDICTS.
 
-    That k of m comparisons are as claimed is not shown by k intervals at 95 %: with no effect at all one in 40 lies on
-    the claimed side. Each of the k errs m - k + 1 times less often (Benjamini and Heller 2008, partial conjunction by
-    Bonferroni), which is as ever where all are asked for, and Bonferroni's correction where one is.
+    At least `share` of the intervals must be as claimed. k intervals at 95 % do not show that k of m comparisons are as
+    claimed: without any effect, one interval in 40 lies on the claimed side. Therefore each of the k intervals must err
+    m - k + 1 times less often (Benjamini and Heller 2008, partial conjunction by Bonferroni). If all comparisons must
+    be as claimed, nothing changes. If a single comparison must be as claimed, the result is Bonferroni's correction.
     """
     if not intervals:
         return "not tested in this run"

@@ -1,4 +1,7 @@
-"""Does a run bear out what a paper claims? Claims are data, their verdicts follow from intervals."""
+"""Judge whether a run supports the claims of a paper.
+
+Claims are data; verdicts follow from the intervals of the run's differences.
+"""
 
 import math
 import os
@@ -19,7 +22,7 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 ALL = "all comparisons"
-# Corpora that a claim is about, and whether captioners were trained on them.
+# Key of `corpora` -> whether captioners were trained on the corpora; None for all corpora.
 DOMAINS = {"all": None, "in-domain": True, "cross-domain": False}
 DIRECTIONS = {"higher": 1, "lower": -1}
 RECORD_COLUMNS = (
@@ -41,29 +44,33 @@ NOTES = (
 
 
 class ClaimError(ValueError):
-    """A claim is not written as claims are."""
+    """A file of claims has an entry that is not valid, or a claim about captioners lacks evidence on captioners."""
 
 
 @dataclass(frozen=True)
 class CaptionersClaim(Claim):
-    """A claim that compares captioners, by their labels, on corpora."""
+    """A claim that compares captioners on corpora, all named by the paper's labels."""
 
     captioner: str
     against: str
     metrics: Sequence[str]
     corpora: str | Sequence[str]
     without: Sequence[str] = ()
-    central: str = ""  # what the abstract of the paper says of it; nothing where the abstract does not name it
+    central: str = ""  # the abstract's words on the claim; empty if the abstract does not name it
 
     def rows(self, evidence: Evidence) -> list[Row]:
-        """All comparisons that the claim asks for and the run could have made, by the paper's labels."""
+        """Return all comparisons that the claim asks for and the run could have made, by the paper's labels.
+
+        `difference` is None for a comparison that the run did not make. Raises ClaimError if the evidence has no
+        captioners.
+        """
         if evidence.captioners is None:
             raise ClaimError(f"claim {self.claim!r} of {self.paper} is about captioners, and its evidence has none")
         paper, run = evidence.captioners
         rows: list[Row] = []
         for captioner, against in self._pairs(paper):
             corpora: dict[str, str] = {}
-            for label in self._corpora(paper, captioner):  # of two labels of a corpus the first counts
+            for label in self._corpora(paper, captioner):  # if two labels name the same corpus, the first counts
                 corpora.setdefault(paper.corpora[label], label)
             for (name, corpus), metric in product(corpora.items(), self.metrics):
                 for retriever in sorted(run.found("scorer", measure=metric), key=str):
@@ -93,13 +100,13 @@ class CaptionersClaim(Claim):
         return [label for label in labels if wanted is None or paper.in_domain(captioner, label) is wanted]
 
     def parts(self, row: Row) -> list[str]:
-        """The scope that a difference is judged in: captioners, metric, retriever and corpus."""
+        """Return the parts of the scope that a difference is judged in: captioners, metric, retriever and corpus."""
         retriever = row["scorer"] and f"judged by {row['scorer']}"
         parts = (f"{row['subject']} against {row['against']}", row["measure"], retriever, row["corpus"])
         return [part for name, part in zip(SCOPES, parts, strict=True) if name in self.per and part]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
-        """The differences of a scope in words, and corpora on which the run has nothing to compare."""
+        """Return the differences of a scope in words, and the corpora on which the run has no comparison."""
         tested = [row for row in rows if row["difference"] is not None]
         named = len({(row["subject"], row["against"]) for row in tested}) > 1
         absent = sorted({row["corpus"] for row in rows if row["difference"] is None}) if tested else []
@@ -107,7 +114,7 @@ class CaptionersClaim(Claim):
         return [*(self._text(row, named) for row in tested), *missing]
 
     def _text(self, row: Row, named: bool) -> str:
-        """One comparison in words: captioners where they are `named`, corpus, metric, difference, interval, images."""
+        """Return a comparison in words: corpus, metric, difference, interval, images, and if `named` the captioners."""
         what = f"{row['subject']} against {row['against']} on " if named else ""
         what += row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
         cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
@@ -115,7 +122,7 @@ class CaptionersClaim(Claim):
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, {trainings(row['seeds'])}"
 
     def link(self, row: Row, evidence: Evidence) -> str:
-        """Where the captions of both captioners stand side by side."""
+        """Return the address of the page with the captions of both captioners, empty if there is none."""
         assert evidence.captioners is not None
         paper, run = evidence.captioners
         captioner, against = (paper.captioners[row[side]] for side in ("subject", "against"))
@@ -123,7 +130,10 @@ class CaptionersClaim(Claim):
         return link_of(found, against) if found else ""
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
-        """What the paper prints of a difference under the label of the corpus, or else any other label of that."""
+        """Return the difference that the paper prints, or None.
+
+        The corpus label of the row is looked up first, then other labels of the same corpus.
+        """
         assert evidence.captioners is not None
         corpora = evidence.captioners[0].corpora
         others = [label for label, name in corpora.items() if name == corpora[row["corpus"]]]
@@ -135,7 +145,7 @@ AnyClaim = CaptionersClaim | EvidenceClaim
 
 
 def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
-    """Read the claims of a paper; a ClaimError names the claim and the key that is wrong."""
+    """Read the claims of a paper. Raises ClaimError, which names the claim and the key that is not valid."""
     entries = read_yaml(path)
     claims: list[AnyClaim] = []
     for entry in entries:
@@ -166,13 +176,13 @@ def claims_table(
     provenance: Mapping[str, Any],
     cells: Mapping[str, Cells],
 ) -> Table:
-    """Every claim of the papers that there is evidence on, judged in each scope.
+    """Return a table of every claim of the papers that have evidence, judged in each scope.
 
-    `cells` are those of the tables of each paper, to which the comparisons lead.
+    `evidence` and `cells` are keyed by paper. `cells` holds the cells of the paper's tables, to which comparisons link.
 
-    Beside the evidence stands the smallest difference that each comparison could have shown, then the paper's own where
-    it prints one, and where that is smaller and nothing was shown, that a replication of this size is too small to
-    confirm it. The records of a central claim have its `power` over all its comparisons.
+    Each comparison has the smallest difference that it could have shown. If the paper prints its own difference, that
+    difference follows. If the paper's difference is smaller and nothing was shown, a note says that the sample is too
+    small. The records of a central claim have its `power` over all its comparisons.
     """
     records: list[dict[str, Value]] = []
     blocks: list[Block] = []
@@ -216,23 +226,23 @@ def claims_table(
 
 
 def _links(claim: AnyClaim, row: Row, evidence: Evidence, cells: Cells) -> list[Link]:
-    """Where a comparison leads: to the cells that it is of, and to the captions."""
+    """Return the links of a comparison: to its cells in tables, and to its captions."""
     captions = claim.link(row, evidence)
     beside = [Link("captions", captions, "the captions behind this")] if captions else []
     return [*links_to(row["places"], cells), *beside]
 
 
 def _tested(rows: Sequence[Row]) -> list[Row]:
-    """Return the comparisons that the run could make; one image tells nothing of others."""
+    """Return the comparisons that the run could make. A comparison on a single image is left out."""
     return [row for row in rows if row["difference"] is not None and row["n"] > 1]
 
 
 def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence) -> dict[str, Value]:
     """Return, for a central claim, how many differences the paper prints, and how large they are for this run.
 
-    `power` is the paper's mean difference, above 0 as claimed, by the mean of the smallest differences that the run
-    could have shown: a quotient for each measure, and the mean of these. Nearnesses are left
-    out, since they are no differences.
+    `power` is the paper's mean difference (positive if as claimed) divided by the mean of the smallest differences that
+    the run could have shown. The quotient is computed for each measure, then averaged. Nearnesses are left out because
+    they are not differences.
     """
     if not claim.central:
         return {"central": "", "printed": None, "power": None}
@@ -249,14 +259,14 @@ def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence)
 
 
 def _interval(claim: Claim, row: Row) -> Interval:
-    """A difference with the ends of its interval, above 0 where it is as claimed."""
+    """Return the interval of a difference, oriented so that values above 0 are as claimed."""
     value, low, high = (DIRECTIONS[claim.direction] * row[name] for name in ENDS)
     one_sided = row["measure"].startswith(NON_INFERIORITY)
     return Interval(value, min(low, high), max(low, high), row["seeds"], row["margin"], one_sided)
 
 
 def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[float | None]) -> list[str]:
-    """In words, what each comparison could have shown, beside the paper's own difference, larger or smaller."""
+    """Return in words what each comparison could have shown at least, beside the paper's own difference."""
     chances, texts = choices(len(intervals), share), []
     for interval, printed in zip(intervals, theirs, strict=True):
         smallest, least = interval.smallest(chances), interval.least_margin(chances)
@@ -273,7 +283,7 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
 
 
 def _count(signs: Sequence[int]) -> str:
-    """How many of how many intervals lie as claimed, and how many on the other side or around 0."""
+    """Return, in words, how many intervals are as claimed, how many are on the other side, and how many include 0."""
     if not signs:
         return ""
     others = {"opposite": signs.count(-1), "too small to tell": signs.count(0)}

@@ -1,4 +1,4 @@
-"""The folder of all tables: flat copies of what the papers' rules made, with an index in HTML and Markdown."""
+"""The folder of all tables: flat copies of the tables of all papers, with an index in HTML and Markdown."""
 
 import html
 import os
@@ -18,10 +18,10 @@ from captionlab.reporting.render import FORMATS
 File = str | os.PathLike[str]
 
 TITLE = "Tables and figures of this run"
-REPORT = "snakemake --report report.html"  # no rule makes it, so that nothing can link to it
-# Snakemake keeps the time stamp of a folder in such a file.
+REPORT = "snakemake --report report.html"  # no rule makes the report, so the index cannot link to it
+# Snakemake keeps the time stamp of a folder in a file with this name.
 STAMP = ".snakemake_timestamp"
-# How the name of a table or a figure goes on that has a number in its paper.
+# Part of the name of a table or figure that has a number in its paper.
 _NUMBERED = re.compile(r"(table|figure)(\d+)")
 _STYLE = """
 .groups, .figures, .tables { list-style: none; padding: 0; max-width: none; }
@@ -38,10 +38,10 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Listed:
-    """What the index names beside the tables: how papers are cited, figures with labels, and pages of the run.
+    """Entries of the index beside the tables: citations of papers, figures with labels, and further pages.
 
-    `papers`: by name, in their order. `figures`: files of figures, of which a PNG is shown; `labels`: by a figure's
-    name. `pages`: file -> title and one sentence.
+    `papers` maps names to citations, in their order. `figures` are the files of figures; the PNG is shown. `labels`
+    maps the name of a figure to its label. `pages` maps a file to a title and a sentence.
     """
 
     papers: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A line of the index: a link to what it is about, further links by their texts, perhaps a picture."""
+    """An entry of the index: its main link, further links by their texts, and perhaps a picture."""
 
     name: str
     title: str
@@ -62,7 +62,10 @@ class _Entry:
 
 
 def collect_one(file: File, copy: File) -> None:
-    """Copy a table into the directory of all tables; where that holds a few, Snakemake takes it to be out of date."""
+    """Copy a table into the folder of all tables, together with its pictures.
+
+    If the folder holds only some of the tables, Snakemake takes it to be out of date.
+    """
     file, copy = Path(file), Path(copy)
     pictures = sorted((file.parent / PICTURES).glob(f"{file.stem}-*.png")) if file.suffix == ".tex" else []
     for source, target in ((file, copy), *((one, copy.parent / PICTURES / one.name) for one in pictures)):
@@ -71,15 +74,16 @@ def collect_one(file: File, copy: File) -> None:
     stamp = copy.with_name(STAMP)
     if not stamp.exists():
         stamp.touch()
-        os.utime(stamp, (1, 1))  # older than any table; 0 is none to Snakemake
+        os.utime(stamp, (1, 1))  # older than any table; Snakemake takes 0 for no time stamp
 
 
 def collect(
     files: Sequence[File], directory: File, pictures: Sequence[File] = (), listed: Listed | None = None
 ) -> None:
-    """Make `directory` hold these files and an index, and nothing else; it appears at once when all is there.
+    """Replace `directory` by a folder that holds exactly these files and an index.
 
-    `pictures` are folders with the pictures of the tables in LaTeX.
+    The folder appears only when it is complete. `pictures` are folders with pictures of the LaTeX tables. Raises
+    ValueError if two files have the same name.
     """
     paths = [Path(file) for file in files]
     names = [path.name for path in paths]
@@ -97,9 +101,9 @@ def collect(
 
 # ----------------------------------------------------------------------------------------------------------- the index
 def _index(directory: Path, listed: Listed) -> dict[str, str]:
-    """The files of an index: whether the run is valid, what is general, then a group for each paper.
+    """Return the files of the index: a link to the table of validity, the run's own group, and a group per paper.
 
-    A group has its figures and tables.
+    A group lists figures and tables.
     """
     beside = f"Tables and figures in one page: <code>{REPORT}</code>, with the options of the run."
     tables, figures = list(_tables(directory)), list(_figures(directory, listed))
@@ -135,7 +139,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
 
 
 def _tables(directory: Path) -> Iterator[_Entry]:
-    """The tables of the folder: of each the title, the first sentence of its description, its formats."""
+    """Yield an entry for each table: its title, the first sentence of its description, and links to its formats."""
     for name in sorted({path.stem for path in directory.iterdir() if path.is_file()}, key=_order):
         formats = [ending for ending in FORMATS if (directory / f"{name}.{ending}").exists()]
         page = directory / f"{name}.html"
@@ -147,9 +151,9 @@ def _tables(directory: Path) -> Iterator[_Entry]:
 
 
 def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
-    """The figures that there is a PNG of, by name; their other formats are links."""
+    """Yield an entry for each figure that has a PNG, sorted by name. Its other formats are links."""
     files: dict[str, dict[str, str]] = {}
-    endings = sorted(FIGURE_FILES, key=len, reverse=True)  # one may end as another does
+    endings = sorted(FIGURE_FILES, key=len, reverse=True)  # longest first, because an ending can be the end of another
     for path in map(Path, listed.figures):
         ending = next(one for one in endings if path.name.endswith(one))
         files.setdefault(path.name.removesuffix(ending), {})[ending] = os.path.relpath(path, directory)
@@ -165,12 +169,12 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
 
 
 def _format(ending: str) -> str:
-    """An ending of figures for people: `pdf`, or `column pdf`."""
+    """Return a file ending of figures as text for readers, for example `pdf` or `column pdf`."""
     return ending.lstrip("._").replace(".", " ")
 
 
 def _order(name: str) -> tuple[str, int, int, list[tuple[str, int]]]:
-    """In the order of people: of a paper tables by number, then figures by number, then what is beyond it."""
+    """Return the sort key of a name: by paper, then tables by number, figures by number, and everything else."""
     parts = [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
     number = _NUMBERED.search(name)
     kind, place = (("table", "figure").index(number[1]), int(number[2])) if number else (2, 0)
@@ -183,7 +187,7 @@ def _group(name: str, listed: Listed) -> str:
 
 
 def _cited(citation: str) -> str:
-    """A citation as HTML; what stands between stars in Markdown is the title."""
+    """Return a Markdown citation as HTML; the text between stars is the title."""
     return re.sub(r"\*(.+?)\*", r"<cite>\1</cite>", html.escape(citation))
 
 
@@ -215,6 +219,6 @@ def _list_html(entries: Sequence[_Entry]) -> list[str]:
 
 
 def _text_of(tag: str, page: str) -> str:
-    """Text of the first such element of a page that `captionlab.reporting.formats.html` made."""
+    """Return the text of the first element with this tag in a page made by `captionlab.reporting.formats.html`."""
     found = re.search(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.DOTALL)
     return html.unescape(found[1]) if found else ""

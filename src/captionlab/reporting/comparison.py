@@ -1,7 +1,7 @@
-"""Two runs side by side: what differs in the making, and which cells of their tables moved. As Markdown.
+"""Markdown comparison of two runs: what differs in how they were made, and which cells of their tables moved.
 
-What a run was made with is read from what its jobs left beside their files (captionlab.provenance). So two runs
-can be compared whose configs are lost or were edited since.
+The settings of a run are read from the provenance files that its jobs left (captionlab.provenance). Two runs can
+therefore be compared even if their configs are lost or were edited.
 """
 
 import re
@@ -21,25 +21,25 @@ from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.sheets import PROVENANCE
 
 INTERVAL = ("value", "ci_low", "ci_high")
-# Columns that follow from the value, or belong to somebody else's.
+# Columns that follow from the value, or that do not identify a cell.
 DERIVED = ("n", "published", "difference", "verdict", "smallest_difference")
-# What a row is in tables of verdicts without intervals.
+# Columns that identify a row in tables of verdicts.
 CLAIM = ("paper", "claim", "scope")
-# Values nearer than this are the same; times 100, as metrics are, no table prints so much.
+# Smaller changes count as none. Metrics are shown times 100, with fewer decimals.
 NOTHING = 1e-3
-# Rows shown of each run where it has others than the other run.
+# Rows shown of each run if the other run does not have them.
 SHOWN = 5
 FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 NONE = "–"  # noqa: RUF001
 
 
 class ComparisonError(ValueError):
-    """A folder is no finished run."""
+    """A folder does not hold a finished run."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its jobs by rule and wildcards, and its tables by name, all columns as text."""
+    """A finished run: its jobs by rule and wildcards, and its tables by name with all columns as text."""
 
     name: str
     jobs: Mapping[str, Mapping[str, Any]]
@@ -47,7 +47,7 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Read the run in a folder that holds results/; ComparisonError when it has no tables."""
+    """Read the run in a folder that holds results/. Raises ComparisonError if there are no tables."""
     files = sorted((folder / "results" / "tables").glob("*.csv"))
     if not files:
         raise ComparisonError(f"{folder} is no finished run: there are no tables in {folder / 'results' / 'tables'}")
@@ -60,7 +60,10 @@ def read_run(folder: Path) -> Run:
 
 
 def compare(before: Run, after: Run, costs: bool = False) -> str:
-    """The comparison of two runs as a page of Markdown; with `costs` also of what they cost, which always differs."""
+    """Return the comparison of two runs as a Markdown page.
+
+    With `costs`, tables that contain running times are compared too; they always differ.
+    """
     lines = [
         f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}\n\n## What they were made with\n",
         *_making(before, after),
@@ -75,9 +78,9 @@ def compare(before: Run, after: Run, costs: bool = False) -> str:
 
 # -------------------------------------------------------------------------------------------------------- making
 def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
-    """(job, parameter, value before, value after) of every parameter of every job that differs; code is not among them.
+    """Return (job, parameter, value before, value after) for every job parameter that differs. Code is left out.
 
-    A job that only one run has is one difference, with the parameter "the job".
+    A job that only one run has counts as one difference, with the parameter "the job".
     """
     both = before.jobs.keys() & after.jobs.keys()
     found: list[dict[tuple[str, str], str]] = []
@@ -90,9 +93,9 @@ def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
 
 
 def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
-    """What a job was given, nested names joined by dots: parameters, and digests of what it read from outside the run.
+    """Return the parameters of a job and the digests of its inputs from outside the run.
 
-    Without its code, and without what footers say of the run, which other jobs say too.
+    Nested names are joined by dots. Code and provenance footers are left out.
     """
     outside = {path: digest for path, digest in made["inputs"].items() if not path.startswith(f"{paths.RESULTS}/")}
     return flat_parameters({**made["params"], "input": outside})
@@ -113,10 +116,11 @@ def _making(before: Run, after: Run) -> list[str]:
 
 # --------------------------------------------------------------------------------------------------------- cells
 def moved_cells(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cells of a table with intervals that moved, and the others that both runs have a value for and that changed.
+    """Return the cells that moved and the cells that only changed, of a table with intervals.
 
-    A cell moved when the two intervals have no value in common; one without an interval in a run can only have changed.
-    Columns: `measured`'s, with `_before` and `_after`.
+    A cell moved if its two intervals have no value in common. A cell without an interval in either run can only have
+    changed. Only cells that both runs have are compared. Columns are the columns of `measured`, with the suffixes
+    `_before` and `_after`.
     """
     suffixes = ("_before", "_after")
     shared = measured(before).merge(measured(after), left_index=True, right_index=True, suffixes=suffixes)
@@ -127,9 +131,9 @@ def moved_cells(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
-    """Values there are with their intervals, as numbers and as they are `shown`, by what they are values of.
+    """Return values and interval ends as numbers, and their text in the column `shown`, indexed by a name of the cell.
 
-    The ends of an interval are NaN where a value has none.
+    Rows without a value are left out. The ends are NaN if a value has no interval.
     """
     there = rows[rows["value"] != ""]
     names = [name for name in there if name not in (*INTERVAL, *PROVENANCE, *DERIVED)]
@@ -187,7 +191,7 @@ def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """Rows of a table without intervals that the other run does not have, some of them shown."""
+    """Return the rows that only one of two tables without intervals has. At most SHOWN rows per run are listed."""
     tables = [rows.drop(columns=[*PROVENANCE], errors="ignore") for rows in (first, second)]
     old, new = ([*rows.itertuples(index=False, name=None)] for rows in tables)
     gone, come = ([row for row in rows if row not in others] for rows, others in ((old, {*new}), (new, {*old})))
@@ -202,12 +206,15 @@ def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 def _labelled(columns: Sequence[str], row: Sequence[str]) -> str:
-    """What stands in a row, each text after the name of its column; numbers that are not whole to five digits."""
+    """Return the non-empty texts of a row, each after its column's name; fractions have five significant digits."""
     rounded = (f"{float(text):.5g}" if FRACTION.fullmatch(text) else text for text in row)
     return ", ".join(f"{name} {text}" for name, text in zip(columns, rounded, strict=True) if text)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]], numeric: int = 0) -> list[str]:
-    """An empty line and a table in Markdown, where there are rows; the last `numeric` columns stand to the right."""
+    """Return an empty line and a Markdown table; the last `numeric` columns are right-aligned.
+
+    Returns an empty list if there are no rows.
+    """
     right = [index >= len(headings) - numeric for index in range(len(headings))]
     return ["", *markdown_rows(headings, right, [list(map(escape_markdown, row)) for row in rows])] if rows else []

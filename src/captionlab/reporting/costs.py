@@ -1,6 +1,6 @@
-"""What a run cost, job by job and stage by stage, and what the jobs that are pending may cost.
+"""Costs of a run by job and by stage, and estimated costs of pending jobs.
 
-Each script measures itself and writes that below results/cost/, by the name of its log (captionlab.scripting).
+Each script measures itself and writes the result below results/cost/, under the name of its log (captionlab.scripting).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ COSTS = TableSchema(
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
 )
-# Tables that say how long jobs took, so that no two runs agree in them.
+# Tables with running times. They differ between any two runs.
 TIMED_TABLES = frozenset({"cost", "checklist"})
-SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the others are missing where no GPU was used
+SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the other columns are shown as missing if no GPU was used
 SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
 NOTES = (
@@ -46,15 +46,16 @@ RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
 
 def measured_jobs(results: Path) -> list[dict[str, Any]]:
-    """Return the rows of a table of costs: every job below `results` that was measured, by rule and name."""
+    """Return the rows of COSTS of every measured job below `results`, sorted by rule and name."""
     names = sorted(path.relative_to(results / "cost").with_suffix("") for path in (results / "cost").rglob("*.parquet"))
     return [row for name in names if (row := measured_job(results, name))]
 
 
 def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
-    """Return the row of the job that has this name below the name of its rule; None for one that is not measured yet.
+    """Return the row of COSTS of a job, or None if the job has not been measured.
 
-    None stands in columns that the version of captionlab which ran the job did not measure.
+    `name` is the path of the job below results/cost/, without its ending. Columns that the version of captionlab that
+    ran the job did not measure are None.
     """
     path = results / "cost" / f"{name}.parquet"
     if not path.exists():
@@ -65,11 +66,14 @@ def measured_job(results: Path, name: Path) -> dict[str, Any] | None:
 
 
 def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mapping[str, Any]) -> Table:
-    """Times and memory of each rule, in blocks by stage; `stages` has the stage of each rule, in order."""
+    """Return the table of times and memory by rule, with a block for each stage.
+
+    `stages` maps each rule to its stage, in order.
+    """
     blocks, records = [], []
     for stage in [*dict.fromkeys(stages.values()), "other"]:
         here = [row for row in rows if stages.get(row["rule"], "other") == stage]
-        # In the order of the stage's file, which is that of the work.
+        # In the order of the stage's file, which is the order of the work.
         rules = dict.fromkeys([*stages, *(row["rule"] for row in here)])
         sums = {rule: _sum(found) for rule in rules if (found := [row for row in here if row["rule"] == rule])}
         if sums:
@@ -96,17 +100,19 @@ def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as hours:minutes:seconds."""
+    """Return a time in seconds as hours:minutes:seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 # ------------------------------------------------------------------------------------------------------ estimates
 def estimate(pending: Sequence[tuple[str, str]], earlier: Sequence[Row]) -> "pd.DataFrame":
-    """What jobs (rule, name) may cost: as they did earlier, or as the median of the rule's jobs where they are new.
+    """Estimate the costs of pending jobs, given as (rule, name).
 
-    `earlier` are rows of tables of costs, of one run or of several; the last run of a job counts. By rule the number of
-    `jobs`, their `seconds` and `gpu_seconds` in sum, and the `longest`; missing where no job of the rule ever ran.
+    A job is estimated by its own earlier run, or else by the median over the rule's earlier jobs. `earlier` are rows of
+    COSTS of one run or of several; the last row of a job counts. The result has a row for each rule: the number of
+    `jobs`, their summed `seconds` and `gpu_seconds`, and the `longest` job in seconds. Values are missing if no job of
+    the rule ever ran.
     """
     key, times = ["rule", "job"], ["seconds", "gpu_seconds"]
     known = pd.DataFrame([*earlier], columns=[*key, *times]).drop_duplicates(key, keep="last")
@@ -120,7 +126,7 @@ def estimate(pending: Sequence[tuple[str, str]], earlier: Sequence[Row]) -> "pd.
 
 
 def estimate_text(estimates: "pd.DataFrame", cores: int, gpus: int) -> str:
-    """The estimates as a table in Markdown, and the least time in which so many cores and GPUs could be done."""
+    """Return the estimates as a Markdown table, with the least time that they take on this many cores and GPUs."""
     measured = estimates.dropna()
     rows = []
     for rule, one in estimates.iterrows():

@@ -1,4 +1,4 @@
-"""The general table of a run: every metric of every captioner on every corpus, whatever the papers."""
+"""General table of a run: every metric of every captioner on every corpus, independent of papers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from captionlab.reporting.sheets import PROVENANCE, table_of
 
 ENDS = ("value", "ci_low", "ci_high")
 UNITS = "times 100 but for ranks, lengths, vocabulary and metrics that have a scale of their own"
-HEADS = 2  # columns before those of metrics
+HEADS = 2  # number of columns before the metrics
 SIMILARITY, OTHERS, OF_REFERENCES = "similarity to the references", "other metrics", {*NLG_METRICS, *SPICE_METRICS}
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
@@ -22,12 +22,12 @@ RECORD_COLUMNS = (
 
 
 def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance: Mapping[str, Any]) -> Table:
-    """All rows of the summary; to read a block for each corpus, with captioners as rows and metrics as columns.
+    """Return the table of all rows of the summary: a block for each corpus, captioners as rows, metrics as columns.
 
-    `humans` are the captioners that are people.
+    `humans` are the captioners whose captions were written by people.
     """
     scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
-    # Text metrics first, and the metrics of one retriever side by side.
+    # Text metrics come first, and the metrics of a retriever stand side by side.
     scored_by.sort(key=lambda one: (one[0] or "", one[1] or "", not one[0] and one[2] not in OF_REFERENCES))
     places = ("corpus", "captioner", "seeds", "evaluation", "retriever", "candidates", "metric")
     cells = {tuple(r[name] for name in places): r for r in summary}
@@ -49,7 +49,7 @@ def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance
             )
             rows.append([*heads, *numbers])
         aside = [place for place, (captioner, *_) in enumerate(jobs) if captioner in humans]
-        alike = len({job[1:] for job in jobs}) == 1  # trainings, evaluation and decoding of all rows
+        alike = len({job[1:] for job in jobs}) == 1  # whether all rows have the same trainings, evaluation and decoding
         for column, (*_, metric) in enumerate(scored_by if alike else (), start=HEADS):
             rows = with_best(rows, column, metric, aside)
         blocks.append(Block(rows, f"{corpus}, {split}"))

@@ -1,7 +1,7 @@
-"""What the claims of a paper are judged by, and claims that are judged by a table of differences.
+"""Evidence on the claims of a paper, and claims that are judged by a table of differences.
 
-`evidence` of such a claim says which rows of ROLE_DIFFERENCES bear on it: a value, or a list of values, for some of its
-columns. `level` may also be `largest`: of the rows that differ in nothing else the one with the largest level.
+The key `evidence` of a claim selects rows of ROLE_DIFFERENCES by a value, or a list of values, for some of the columns.
+`level` may also be `largest`: among rows that differ only in their level, the row with the largest level is taken.
 """
 
 from collections import defaultdict
@@ -18,26 +18,27 @@ from captionlab.reporting.runs import Row, Run, trainings
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
 ENDS = ("difference", "ci_low", "ci_high")
-# How the measure begins of how far something is not higher by more than a margin.
+# Prefix of the measure of a non-inferiority, which says how far a value is from exceeding another by a margin.
 NON_INFERIORITY = "non-inferiority of "
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run has on the claims of a paper."""
+    """Everything that a run has to judge the claims of a paper."""
 
-    # Of ROLE_DIFFERENCES with the paper's labels, and as `places` what `captionlab.reporting.cells.places_behind` says.
+    # Rows of ROLE_DIFFERENCES with the paper's labels. `places` has the result of
+    # captionlab.reporting.cells.places_behind.
     differences: Sequence[Row]
-    # What the paper prints of such a row, None where it does not.
+    # Returns the paper's own number for a row of `differences`, None if the paper has none.
     printed: Callable[[Row], float | None]
-    # For claims that name captioners, what stands for which of the paper's, and their values.
+    # For claims that name captioners: which captioners stand for the paper's, and their values.
     captioners: tuple[Reproduction, Run] | None = None
-    comparable: bool = True  # whether what the run measured may be held against what the paper prints
+    comparable: bool = True  # whether the run's numbers may be compared with the paper's
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper and the differences that decide it; docs/claims.md explains the keys."""
+    """A claim of a paper and how its differences are judged. docs/claims.md explains the keys."""
 
     paper: str
     claim: str
@@ -48,7 +49,7 @@ class Claim:
     per: Sequence[str]
 
     def link(self, row: Row, evidence: Evidence) -> str:
-        """Where the captions are shown that a difference is between; nothing where none are known."""
+        """Return the address of the page with the captions behind a difference, empty if none are known."""
         return ""
 
 
@@ -57,12 +58,12 @@ class EvidenceClaim(Claim):
     """A claim that is judged by rows of a table of differences."""
 
     evidence: Mapping[str, Any]
-    needs: str = ""  # with what the claim can be tested where a run has nothing on it; nothing where any run may
-    repetitions: str = ""  # what the number of seeds counts, where that is not trainings
-    central: str = ""  # what the abstract of the paper says of it; nothing where the abstract does not name it
+    needs: str = ""  # what a run needs to test the claim; empty if any run can
+    repetitions: str = ""  # what the number of seeds counts, if not trainings
+    central: str = ""  # the abstract's words on the claim; empty if the abstract does not name it
 
     def rows(self, evidence: Evidence) -> list[Row]:
-        """Those with the values that the claim names."""
+        """Return the rows of differences that have the values named by the claim."""
         wanted = {name: value for name, value in self.evidence.items() if (name, value) != ("level", LARGEST)}
         lists = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
         found = [row for row in evidence.differences if all(row[name] in values for name, values in lists.items())]
@@ -74,15 +75,15 @@ class EvidenceClaim(Claim):
         return [max(rows, key=itemgetter("level")) for rows in alike.values()]
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
-        """What the paper prints of a difference."""
+        """Return the difference that the paper prints, or None."""
         return evidence.printed(row)
 
     def parts(self, row: Row) -> list[str]:
-        """The scope that a difference is judged in: what stands in columns of the table."""
+        """Return the parts of the scope that a difference is judged in: the row's values in the columns of `per`."""
         return [f"by {row[name]}" if name == "scorer" else str(row[name]) for name in self.per if row[name]]
 
     def texts(self, rows: Sequence[Row]) -> list[str]:
-        """The differences of a scope in words, and corpora that the claim lists and none is on."""
+        """Return the differences of a scope in words, and the corpora of the claim that have no difference."""
         if not rows:
             return [f"tested {self.needs}"] if self.needs else []
         corpora = self.evidence.get("corpus")
@@ -90,7 +91,7 @@ class EvidenceClaim(Claim):
         return [*map(self._text, rows), *([f"not in this run: {', '.join(absent)}"] if absent else [])]
 
     def _text(self, row: Row) -> str:
-        """One difference in words: what is compared, by what, and how far apart."""
+        """Return a difference in words: what is compared, the scorer, the difference and its interval."""
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
         what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
         open_places = [name for name in ("source", "level") if name not in (*self.per, *self.evidence) and row[name]]

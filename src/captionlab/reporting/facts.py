@@ -1,4 +1,4 @@
-"""What files of a run say of its models and corpora: parameters, validation, numbers of images and captions."""
+"""Facts about models and corpora, read from files of a run: parameters, validation, numbers of images and captions."""
 
 import math
 import os
@@ -11,12 +11,12 @@ from captionlab.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
 from captionlab.tables import read_table
 
 AnyPath = str | os.PathLike[str]
-VALIDATION = "validation_"  # how the statistics begin that a training log has of its validation
+VALIDATION = "validation_"  # prefix of the statistics of the validation in a training log
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many images and captions each split of a corpus has, and why how many entries were left out."""
+    """Numbers of images and of captions of a corpus by split, and of left-out entries by reason."""
 
     images: Mapping[str, int]
     captions: Mapping[str, int]
@@ -25,50 +25,50 @@ class Counts:
 
 @dataclass(frozen=True)
 class Validated:
-    """What the validation of a training says of the weights that were kept: `value` after so many updates."""
+    """The validation result of the kept weights: `value` of `measure` after `step` updates."""
 
     measure: str
     value: float
     step: int
-    chosen: bool  # whether the kept weights are those that did best; else they are the last
+    chosen: bool  # whether the best weights were kept; otherwise the last ones were
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that the run trained: what the config says of it (captionlab.workflow.documenting) and its files."""
+    """A model that the run trained: its description from the config (captionlab.workflow.documenting) and its files."""
 
     described: Row
     config: Row  # its config.json
     parameters: int
-    made: Row  # what the job that trained it said of itself
-    cost: Row | None  # what that took, a row of the table of costs
+    made: Row  # provenance of the training job
+    cost: Row | None  # row of COSTS of the training job
     updates: int
     validated: Validated | None
-    matching: Sequence[Row] = ()  # of a scorer, rows of MATCHING
+    matching: Sequence[Row] = ()  # rows of MATCHING, for a scorer
 
     @property
     def name(self) -> str:
-        """Its name in the config."""
+        """The model's name in the config."""
         return str(self.described["name"])
 
     @property
     def section(self) -> str:
-        """The section of the config that it stands in."""
+        """The section of the config that defines the model."""
         return str(self.described["section"])
 
     @property
     def parent(self) -> str | None:
-        """The name of the model that it is finetuned from."""
+        """The name of the model that this model is finetuned from, or None."""
         return next((one["name"] for one in self.described["line"][1:]), None)
 
     @property
     def corpora(self) -> list[str]:
-        """The corpora that it, and what it descends from, were trained on here; its own first, each once."""
+        """The corpora that the model and its ancestors were trained on in this run, its own first."""
         return list(dict.fromkeys(one["corpus"] for one in self.described["line"] if one["corpus"]))
 
 
 def parameters(weights: AnyPath) -> int:
-    """The numbers in a safetensors file, of which only the head is read."""
+    """Return how many numbers a safetensors file holds. Only its header is read."""
     from safetensors import safe_open
 
     with safe_open(weights, "numpy") as file:
@@ -76,7 +76,7 @@ def parameters(weights: AnyPath) -> int:
 
 
 def counts(images: AnyPath, captions: AnyPath, rejects: AnyPath) -> Counts:
-    """The counts of a corpus from its tables, each by split or reason in order of appearance."""
+    """Return the counts of a corpus from its tables, by split or reason in order of appearance."""
     of_images = read_table(images, IMAGES, ["image_id", "split"]).to_pydict()
     splits = dict(zip(of_images["image_id"], of_images["split"], strict=True))
     described = read_table(captions, CAPTIONS, ["image_id"])["image_id"].to_pylist()
@@ -87,14 +87,15 @@ def counts(images: AnyPath, captions: AnyPath, rejects: AnyPath) -> Counts:
 
 
 def updates(training: AnyPath) -> int:
-    """How many updates a training made."""
+    """Return how many updates a training made, from its log."""
     return max(read_table(training, TRAINING, ["step"])["step"].to_pylist(), default=0)
 
 
 def validated(training: AnyPath, select: bool) -> Validated | None:
-    """The validation of the weights that a training kept: the best after an update where `select`, else the last.
+    """Return the validation of the weights that a training kept, or None.
 
-    None where nothing was validated, or the last update was not.
+    With `select`, the kept weights are the best after an update; otherwise they are the last. Returns None if nothing
+    was validated, or if the last weights were not validated.
     """
     log = read_table(training, TRAINING).to_pylist()
     found = [row for row in log if row["statistic"].startswith(VALIDATION) and row["step"]]
@@ -102,10 +103,10 @@ def validated(training: AnyPath, select: bool) -> Validated | None:
     of_kept = found if select else [row for row in found if row["step"] == last]
     if not of_kept:
         return None
-    kept = max(of_kept, key=lambda row: row["value"])  # the first of several
+    kept = max(of_kept, key=lambda row: row["value"])  # the first of equal values
     return Validated(kept["statistic"].removeprefix(VALIDATION), kept["value"], kept["step"], select)
 
 
 def many(number: int) -> str:
-    """A number with its thousands parted."""
+    """Return the number as text with commas between thousands."""
     return f"{number:,}"

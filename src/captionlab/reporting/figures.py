@@ -1,4 +1,4 @@
-"""What all figures share: how they look, colours, numbers with their intervals, and how they are saved."""
+"""Drawing functions that all figures share: style, colours, points and bars with intervals, and saving."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,17 +25,17 @@ from captionlab.reporting.runs import Measured
 Style = Mapping[str, Any]
 # Draws a figure for a width in inches.
 Draw = Callable[[float], Figure]
-# Numbers by their place on an axis; those that were not measured are not drawn.
+# Numbers by their position on an axis. Numbers that were not measured (None) are not drawn.
 Points = Mapping[float, Measured | None]
-# Of lines that are no data, as that of 0.
+# Style of lines that show no data, for example the line at 0.
 FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
-# Inches of a legend's entry beside its text.
+# Width of the line or marker beside a legend's text, in inches.
 HANDLE = 0.45
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one of several things is drawn: told apart by its colour, and without it by everything else."""
+    """How a series is drawn. Series differ in colour, and for greyscale prints also in marker, dashes and hatch."""
 
     colour: str
     marker: str
@@ -44,7 +44,7 @@ class Look:
 
 
 def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> dict[str, Look]:
-    """A look for each name, by their order; `colours` are those of `captioners`, or of other `kinds` of things."""
+    """Return a look for each name, by the order of the names. `colours` names the palette in the style."""
 
     def of(what: str, index: int) -> Any:
         return style[what][index % len(style[what])]
@@ -56,7 +56,7 @@ def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> di
 
 
 def looking(style: Style) -> AbstractContextManager[None]:
-    """All that is drawn and saved in the block looks like a figure of a paper."""
+    """Return a context in which everything is drawn and saved in the style of a paper's figures."""
     sizes = {f"{what}.labelsize": style["small_size"] for what in ("xtick", "ytick")}
     thin = {f"{what}.major.width": 0.6 for what in ("xtick", "ytick")}
     settings: dict[Any, Any] = {
@@ -65,16 +65,21 @@ def looking(style: Style) -> AbstractContextManager[None]:
         "figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False,
         "axes.linewidth": 0.6, "hatch.linewidth": 0.6,
         "text.hinting": "none",  # letters as wide as in print, whatever the resolution
-        # Names and captions may hold dollars. Journals refuse fonts of type 3, the default. Ids are not random.
+        # Names and captions may contain dollar signs. Journals refuse Type 3 fonts, the default. Ids must not be
+        # random.
         "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "captionlab",
     }  # fmt: skip
     return plt.rc_context(settings)
 
 
 def panels(number: int, width: float, height: float, narrowest: float, **shared: Any) -> tuple[Figure, np.ndarray]:
-    """A figure, so wide in inches and each row so high, and so many panels: in a row as many as there is width for."""
+    """Return a figure and its panels, with as many panels in a row as fit.
+
+    `width` is the width of the figure, `height` the height of each row, `narrowest` the least width of a panel, all in
+    inches. The rows have about the same number of panels. `shared` is passed to `plt.subplots`.
+    """
     columns = max(1, min(number, int(width / narrowest)))
-    columns = -(-number // -(-number // columns))  # four and one are three and two
+    columns = -(-number // -(-number // columns))  # for example, five panels are split into 3 + 2 rather than 4 + 1
     rows = -(-number // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **shared)
     for axis in axes.flat[number:]:
@@ -83,12 +88,12 @@ def panels(number: int, width: float, height: float, narrowest: float, **shared:
 
 
 def side_by_side(number: int, width: float = 0.8) -> list[float]:
-    """Where so many marks stand within a place on an axis, around 0."""
+    """Return the offsets of `number` marks that stand side by side at a position on an axis, centred on 0."""
     return [(index - (number - 1) / 2) * width / number for index in range(number)]
 
 
 def bars(axis: Axes, points: Points, width: float, label: str, look: Look, **drawn: Any) -> Any:
-    """Bars with intervals."""
+    """Draw bars with intervals."""
     places, values, errors = _measured(points)
     error = {"elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7, "ecolor": "#222222"}
     usual = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.0}
@@ -96,7 +101,7 @@ def bars(axis: Axes, points: Points, width: float, label: str, look: Look, **dra
 
 
 def line(axis: Axes, points: Points, label: str, look: Look, **drawn: Any) -> None:
-    """Points with intervals, and a line through them where `drawn` does not say otherwise."""
+    """Draw points with intervals and a line through them; `drawn` overrides the style."""
     places, values, errors = _measured(points)
     usual = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
     thin = {"linewidth": 1.1, "elinewidth": 0.8, "capsize": 1.5, "markeredgewidth": 0.8}
@@ -104,7 +109,7 @@ def line(axis: Axes, points: Points, label: str, look: Look, **drawn: Any) -> No
 
 
 def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
-    """Places, values and distances to the ends of their intervals, of points that were measured."""
+    """Return positions, values and distances to the interval ends of the points that were measured."""
     there = {x: one for x, one in points.items() if one is not None}
     below = [max(0.0, one.value - one.ci_low) for one in there.values()]
     above = [max(0.0, one.ci_high - one.value) for one in there.values()]
@@ -112,13 +117,13 @@ def _measured(points: Points) -> tuple[list[float], list[float], list[list[float
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """How wide a text is, in inches; size: of the font, in points."""
+    """Return the width of a text in inches; `size` is the font size in points."""
     width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)
     return float(width) / 72
 
 
 def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """A legend above all panels, with as many entries in a row as there is width for."""
+    """Draw a legend above all panels, with as many entries in a row as fit."""
     width = figure.get_figwidth()
     widest = HANDLE + max((text_width(label, style["small_size"]) for label in labels), default=0.0)
     columns = max(1, min(len(labels), int(width / widest)))
@@ -127,13 +132,16 @@ def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequenc
 
 
 def lay_out(figure: Figure) -> None:
-    """Give everything its place, once and for all formats."""
+    """Compute the layout of the figure and freeze it, so that all file formats have the same layout."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
 
 
 def save(draw: Draw, files: Sequence[str], style: Style) -> None:
-    """Write a figure as each of its files; each is there as a whole, says which job drew it, and has no time stamp."""
+    """Write a figure to each of its files.
+
+    Each file is written as a whole. Its metadata names the job that drew it and has no time stamp.
+    """
     figures = {width: draw(style["widths"][width]) for width in dict.fromkeys(FIGURE_FILES.values())}
     for figure in figures.values():
         lay_out(figure)

@@ -1,22 +1,22 @@
-"""What stands below every table: where its numbers come from."""
+"""Notes below every table that say where its numbers come from."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from captionlab.provenance import read_so_far
 
-# Inputs that are named below a table; the others are found by way of docs/tracing.md.
+# Number of inputs that are named below a table. docs/tracing.md explains how to find the others.
 SHOWN = 3
 OVER_IMAGES = "Intervals: 95 %, over images: of a share Clopper and Pearson's, of other values by bootstrap."
 TOY = "These are numbers of a toy world: rendered images and small models trained from scratch on them."
 
 
 def run_notes(provenance: Mapping[str, Any]) -> list[str]:
-    """Sentences on the run: config, seed, commit, whatever else is given, and versions of libraries.
+    """Return sentences about the run: config, seed, commit, other facts, and versions of libraries.
 
-    `provenance` has `config` and `seed`, perhaps `commit`, `device`, `toy` (true when the toy world is among the
-    corpora, which a note of its own says) and `versions` (library -> version); other keys are printed as they are. In a
-    job, what it read follows.
+    `provenance` has `config` and `seed`, and may have `commit`, `device`, `toy` (True if a corpus is from the toy
+    world, which a separate note explains) and `versions` (library -> version). Other keys are printed unchanged. Inside
+    a job, a sentence on the input files follows.
     """
     first = [key for key in ("seed", "commit", "device") if key in provenance]
     keys = [*first, *sorted(provenance.keys() - {"config", "toy", "versions", *first})]
@@ -32,6 +32,6 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
 
 
 def protocol_note(decodings: Iterable[str], candidates: Iterable[str | None] = ()) -> str:
-    """One sentence on how captions were decoded, how candidates were drawn, and what the intervals are."""
+    """Return a sentence on how captions were decoded, how candidates were drawn, and how intervals were computed."""
     used = {"Decoding": sorted(set(decodings)), "Candidates": sorted({c for c in candidates if c is not None})}
     return " ".join([*(f"{what}: {', '.join(names)}." for what, names in used.items() if names), OVER_IMAGES])

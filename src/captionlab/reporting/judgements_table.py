@@ -1,4 +1,4 @@
-"""The general table of judgements: how far every metric agrees with those who judged captions, whatever the papers."""
+"""General table of judgements: how far each metric agrees with judges of captions, independent of papers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ SIMULATED_NOTE = (
     "Simulated judgements: they follow from what is known of rendered images. No person took part; the numbers say "
     "nothing about people."
 )
-# By coefficient the group of its columns.
+# Coefficient -> group of its columns.
 GROUPS = {TAU_B: "with ratings", TAU_C: "with ratings", PEARSON: "with ratings", ACCURACY: "accuracy on pairs"}
 RECORD_COLUMNS = (
     "judgements", "metric", "scorer", "coefficient", "category", "value", "ci_low", "ci_high", "images", "n", "note",
@@ -24,9 +24,10 @@ RECORD_COLUMNS = (
 def judgements_table(
     correlations: Mapping[str, Sequence[Row]], simulated: Collection[str], provenance: Mapping[str, Any]
 ) -> Table:
-    """Return the table, a block for each set of judgements with a row for each metric.
+    """Return the table, with a block for each set of judgements and a row for each metric.
 
-    `correlations` has the rows of CORRELATIONS of each set, `simulated` the sets whose judges are simulated.
+    `correlations` maps the name of a set to its rows of CORRELATIONS. `simulated` has the sets whose judges are
+    simulated.
     """
     places = {(row["coefficient"], row["category"]) for rows in correlations.values() for row in rows}
     shown = sorted(places, key=lambda place: ([*GROUPS].index(place[0]), place[1] or ""))

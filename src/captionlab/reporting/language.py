@@ -1,7 +1,7 @@
-"""Tables on language: statistics, patterns and words of captioners, for papers' tables too.
+"""Tables on the language of captioners: statistics, patterns and words, also used by the tables of papers.
 
-Rows come as dictionaries of the kinds in `captionlab.language.schemas`, in the order of the captioners.
-What a paper printed stands beside a number only where the config says which captioner and corpus stand for the paper's.
+Rows are dictionaries of the schemas in `captionlab.language.schemas`, in the order of the captioners. A published value
+stands beside a number only if the config says which captioner and corpus stand for the paper's.
 """
 
 import textwrap
@@ -21,9 +21,9 @@ PATTERN_COLUMNS = (
     *PROVENANCE,
 )  # fmt: skip
 TOP = 10
-MINED = 2  # mined patterns of each role that are shown; the CSV has all
-EXAMPLE = 200  # characters of an example that are shown
-# Of each statistic the group and heading of its column, decimals and factor.
+MINED = 2  # number of mined patterns shown for each role; the CSV has all
+EXAMPLE = 200  # number of characters shown of an example
+# Statistic -> group and heading of its column, decimals and factor.
 STATISTICS_SHOWN = {
     "perplexity": ("sentence level", "perplexity", 1, 1.0),
     "mean_length": ("sentence level", "mean length", 1, 1.0),
@@ -44,7 +44,10 @@ STATISTICS_SHOWN = {
 
 
 def statistics_table(statistics: ByCaptioner, provenance: Mapping[str, Any]) -> Table:
-    """Every statistic: a block for each corpus, captioners as rows."""
+    """Return the table of every statistic: a block for each corpus, captioners as rows.
+
+    Raises ValueError if a statistic has no column in STATISTICS_SHOWN.
+    """
     there = {row["statistic"] for rows in statistics.values() for row in rows}
     names = [name for name in STATISTICS_SHOWN if name in there]
     if unknown := sorted(there - {*names}):
@@ -84,7 +87,7 @@ def patterns_table(
     name: str = "language_patterns",
     title: str = "Prefixes and sentence patterns",
 ) -> Table:
-    """Most frequent prefixes and sentence patterns: a block for each corpus and captioner."""
+    """Return the table of the most frequent prefixes and sentence patterns: a block for each corpus and captioner."""
     paper = paper or Reproduction({})
     blocks, records = [], []
     for corpus, captioners in _by_corpus(patterns).items():
@@ -115,7 +118,7 @@ def _pattern(row: Row) -> list[Cell]:
 
 
 def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
-    """For each role the first mined patterns, the paper's with the largest share, and the paper's of these models."""
+    """Return for each role the first mined patterns, the best published pattern, and the patterns of `models`."""
     shown: list[Row] = []
     for role in ("prefix", "sentence"):
         of_role = [row for row in rows if row["role"] == role]
@@ -127,14 +130,14 @@ def _patterns_to_show(rows: Sequence[Row], models: Sequence[str]) -> list[Row]:
 
 
 def _published_ratio(row: Row, paper: Reproduction, captioner: str, corpus: str) -> str | None:
-    """What the paper prints for a pattern of the model that the captioner stands for."""
+    """Return the ratio that the paper prints for a pattern, if the captioner stands for the pattern's model."""
     own = row["model"] in paper.labels(captioner)
     theirs = paper.find("5", captioner, corpus, f"{row['role']} {row['rank']} ratio") if own else None
     return theirs.text if theirs else None
 
 
 def _share(row: Row) -> float:
-    """Share of captions that a pattern describes: a prefix their start, a sentence the whole."""
+    """Return the share of captions that match a pattern: a prefix matches their start, a sentence the whole caption."""
     return row["start"] if row["role"] == "prefix" else row["whole"]
 
 
@@ -144,7 +147,7 @@ def unigrams_table(
     name: str = "language_unigrams",
     title: str = "The most frequent words",
 ) -> Table:
-    """The most frequent words of each captioner, side by side: a block for each corpus, ranks as rows."""
+    """Return the table of each captioner's most frequent words: a block for each corpus, ranks as rows."""
     columns = [Column("rank", numeric=False)]
     for captioner in unigrams:
         columns += [Column("word", group=captioner, numeric=False), Column("share, %", group=captioner)]
@@ -166,7 +169,7 @@ def unigrams_table(
 
 
 def _by_corpus(tables: ByCaptioner) -> dict[str, dict[str, list[Row]]]:
-    """For each corpus, in the order in which they occur, the rows of every captioner on it."""
+    """Return the rows of every captioner on each corpus, with corpora in order of appearance."""
     corpora = dict.fromkeys(row["corpus"] for rows in tables.values() for row in rows)
     return {
         corpus: {captioner: [row for row in rows if row["corpus"] == corpus] for captioner, rows in tables.items()}
@@ -175,6 +178,6 @@ def _by_corpus(tables: ByCaptioner) -> dict[str, dict[str, list[Row]]]:
 
 
 def side_by_side(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Ranked columns as rows of ranks; one that is shorter is filled up. There is always a row."""
+    """Return ranked columns as rows of ranks; shorter columns are filled up. There is always at least one row."""
     rows = list(zip_longest(*columns, fillvalue=Cell(MISSING))) or [(Cell(MISSING),) * len(columns)]
     return [[Cell(str(rank)), *row] for rank, row in enumerate(rows, start=1)]

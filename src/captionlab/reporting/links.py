@@ -1,11 +1,11 @@
-"""Addresses of the captions behind a number, in the results browser; its page (resources/browser) reads them."""
+"""Addresses in the results browser of the captions behind a number. The page in resources/browser reads them."""
 
 import os
 from urllib.parse import urlencode
 
 from captionlab import paths
 
-# From a page in the folder of all tables.
+# Path from a page in the folder of all tables.
 PAGE = os.path.relpath(paths.browser("index.html"), paths.TABLES)
 
 
@@ -18,9 +18,10 @@ def captions_link(
     among: str | None = None,
     against: str | None = None,
 ) -> str:
-    """Where captions of a captioner are shown by a metric, perhaps `by` somebody and `among` candidates.
+    """Return the address of the page with a captioner's captions, sorted by a metric.
 
-    With `against` they stand beside another's, by the difference of the two.
+    `by` is the retriever or scorer of the metric, `among` the candidates. With `against`, the captions of another
+    captioner stand beside them, and the order is by the difference between the two.
     """
     state = {"corpus": corpus, "evaluation": evaluation, "a": captioner, "b": against}
     state |= {"measure": metric, "by": by, "among": among, "order": against and "difference"}

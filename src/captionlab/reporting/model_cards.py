@@ -1,7 +1,7 @@
-"""The card of a model that a run trained: what it is, what it learned from, what it is worth, in the layout of hubs.
+"""Model card of a model that a run trained, in the layout of model hubs.
 
-All of it is what the run knows: its config, what its jobs said of themselves, and its tables. What is not known is said
-to be unknown.
+A card has only what the run knows: its config, the provenance of its jobs, and its tables. Anything else is called
+unknown.
 """
 
 import re
@@ -21,9 +21,9 @@ from captionlab.reporting.validity import CONDITIONS
 
 UNKNOWN = "unknown"
 KINDS = {"captioners": "image captioner", "encoders": "encoder of images and texts", "scorers": "image-text scorer"}
-# The task by which hubs list a model; they have none for the matching of an image with a text.
+# Task under which hubs list a model. They have no task for matching an image with a text.
 TASKS = {"captioners": "image-to-text", "encoders": "image-feature-extraction"}
-# What a model reads of an image, by what its family declares.
+# What a model reads of an image, by the input that its family declares.
 READS = {
     "vector": "one vector, of an encoder", "patches": "a vector for each place, of an encoder",
     "patches-or-pixels": "a vector for each place, of an encoder, or its pixels",
@@ -56,19 +56,19 @@ INTERVALS = "Intervals are over images of one corpus, and over trainings where s
 
 @dataclass(frozen=True)
 class Context:
-    """What the cards of a run share."""
+    """The data that all model cards of a run share."""
 
-    corpora: Mapping[str, Row]  # what the config says of each
+    corpora: Mapping[str, Row]  # corpus -> its entry in the config
     counts: Mapping[str, Counts]
     carded: frozenset[tuple[str, str]]  # section and name of models that have a card
     results: Results
     validity: Sequence[Row]  # rows of validity.csv
-    papers: Mapping[str, str]  # how each is cited
+    papers: Mapping[str, str]  # name -> citation
     software: Row  # CITATION.cff
 
 
 def card_text(model: Trained, context: Context) -> str:
-    """The card: metadata as YAML between two lines of ---, then Markdown."""
+    """Return the model card: YAML metadata between two lines of ---, then Markdown."""
     sections = {
         "What it is": _what(model, context),
         "What it was trained on": _data(model, context),
@@ -85,7 +85,7 @@ def card_text(model: Trained, context: Context) -> str:
 
 
 def metadata(model: Trained, context: Context) -> Any:
-    """What hubs read of a card (huggingface_hub's ModelCardData); keys of what is not known are left out."""
+    """Return the metadata that hubs read from a card (huggingface_hub's ModelCardData), without unknown keys."""
     from huggingface_hub import ModelCardData
 
     results = context.results.for_hubs(model, TASKS.get(model.section, "image-text-matching"))
@@ -106,7 +106,7 @@ def metadata(model: Trained, context: Context) -> Any:
 
 # ------------------------------------------------------------------------------------------------------- sections
 def _summary(model: Trained, context: Context) -> str:
-    """One paragraph: what it is, from what, and who wrote this."""
+    """Return a paragraph: kind and family of the model, its parent and its training data, and who wrote the card."""
     what, family = KINDS[model.section], escape_markdown(model.described["family"])
     on = " and ".join(map(escape_markdown, model.corpora)) or f"{UNKNOWN} data"
     how = f"finetuned from {_link(model, model.section, model.parent, context)}" if model.parent else "trained"
@@ -156,7 +156,7 @@ def _data(model: Trained, context: Context) -> list[str]:
 
 
 def licences(corpus: Row) -> str:
-    """The licences of a corpus, each with what it is the licence of; as the table of sources has them."""
+    """Return the licences of a corpus, each with the part of the data that it covers, as in the table of sources."""
     if corpus["toy"]:
         return "made by captionlab from its own drawings and words"
     found = [f"{source['what']}: {source['licence']}" for source in corpus["sources"]]
@@ -196,7 +196,7 @@ def _training(model: Trained, context: Context) -> list[str]:
 
 
 def validation_text(found: Validated | None) -> str:
-    """What the validation of a training says, in words."""
+    """Return the validation result of a training in words."""
     if found is None:
         return "none; the last weights count"
     which = "the weights that did best" if found.chosen else "the last weights count, whatever it says"
@@ -272,7 +272,7 @@ def _toy_tag(model: Trained, context: Context) -> list[str]:
 
 
 def _link(model: Trained, section: str, name: str | None, context: Context) -> str:
-    """A model by its name, with a link to its card where it has one."""
+    """Return the name of a model, with a link to its card if it has one. A card does not link to itself."""
     if (section, name) not in context.carded or (section, name) == (model.section, model.name):
         return escape_markdown(str(name))
     folder = f"../{name}" if section == model.section else f"../../{section}/{name}"
@@ -288,7 +288,7 @@ def _unit(row: Row) -> str:
 
 
 def _shown(value: str) -> str:
-    """A setting; of files of this machine, alone or in a list, their names: their folder is nobody's business."""
+    """Return a setting without the folders of absolute paths: a card keeps only the names of local files."""
     return re.sub(r"(?<![\w.~:/-])/(?:[^/'\",\[\]]+/)*(?=[^/'\",\[\]])", "", value)
 
 

@@ -1,11 +1,11 @@
-"""Parameters of a job as text, for people."""
+"""Parameters of a job as text for readers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def flat_parameters(params: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters of a job as text, nested names joined by dots; without code, and what footers say of the run."""
+    """Return the parameters of a job as text, with nested names joined by dots, without code and provenance footers."""
     given = {name: value for name, value in params.items() if name not in ("code", "provenance")}
     return dict(_flat(given))
 

@@ -1,4 +1,4 @@
-"""What Snakemake would do for a run: the jobs that its targets need, which of them would run, and why."""
+"""The plan of a run: the jobs that its targets need, the jobs that Snakemake would run, and the reasons."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.render import MISSING
 from captionlab.reporting.runs import Row
 
-# Jobs of a rule that are named, and parameters of a job.
+# Number of jobs of a rule, and of parameters of a job, that are listed.
 SHOWN = 3
 AFTER = "what it reads is made again"
 LOCKED = (
@@ -24,16 +24,19 @@ LOCKED = (
 
 
 class PlannedJob(NamedTuple):
-    """A job that the targets of a run need; `name` is that of its log below the rule, `stage` the file of its rule."""
+    """A job that the targets of a run need.
+
+    `name` is the name of its log below the rule; `stage` is the stem of the Snakefile that defines its rule.
+    """
 
     stage: str
     rule: str
     name: str
-    why: tuple[str, ...]  # empty where the job is done
+    why: tuple[str, ...]  # empty if the job is done
 
 
 class Plan(NamedTuple):
-    """The jobs of a run in the order of their stages, the folder of the run, and whether a lock is on it."""
+    """The jobs of a run in the order of their stages, the folder of the run, and whether it is locked."""
 
     folder: Path
     jobs: Sequence[PlannedJob]
@@ -41,38 +44,42 @@ class Plan(NamedTuple):
 
     @property
     def pending(self) -> list[tuple[str, str]]:
-        """(rule, name) of every job that Snakemake would run."""
+        """The (rule, name) of every job that Snakemake would run."""
         return [(job.rule, job.name) for job in self.jobs if job.why]
 
 
 def folder_of(arguments: Sequence[str]) -> Path:
-    """Where Snakemake would run with these arguments: `--directory`, in a profile too, or the working directory."""
+    """Return the folder in which Snakemake would run with these arguments.
+
+    The folder comes from `--directory`, on the command line or in a profile, or else is the working directory.
+    """
     from snakemake.cli import parse_args
 
     return Path(parse_args([*arguments])[1].directory or ".")
 
 
 def read_plan(arguments: Sequence[str]) -> Plan:
-    """Ask Snakemake what it would do with these arguments; SystemExit where it cannot say, after its own words.
+    """Return Snakemake's plan for these arguments, without running or writing anything.
 
-    Nothing runs and nothing is written. What is needed is read off the graph of jobs that Snakemake has made then.
+    The plan is read from the graph of jobs that Snakemake builds for a dry run. Raises SystemExit if Snakemake cannot
+    make a plan, after Snakemake's own message, or if the arguments contain --unlock.
     """
     from snakemake.cli import main as snakemake
 
     graphs: list[Any] = []
 
     def watch(record: logging.LogRecord) -> bool:
-        """Keep the graph of the first job that is spoken of, and all but errors quiet."""
+        """Keep the graph of the first job that is logged, and let only errors through."""
         if not graphs and hasattr(record, "job"):
             graphs.append(record.job.dag)
         return record.levelno >= logging.ERROR
 
-    if "--unlock" in arguments:  # Snakemake takes a lock away in a dry run, too
+    if "--unlock" in arguments:  # Snakemake removes a lock even in a dry run
         raise SystemExit("--unlock is no part of a plan: give it to the command of the run")
     logger = logging.getLogger("snakemake.logging")
     logger.addFilter(watch)
     try:
-        # --debug-dag: it speaks of every job. --quiet: it ends when the graph is made, in half the time.
+        # --debug-dag makes Snakemake log every job. --quiet ends it when the graph is built, in half the time.
         snakemake(["--quiet", "rules", "progress", "--debug-dag", "--dry-run", *arguments])
     except SystemExit as end:
         if end.code:
@@ -95,9 +102,9 @@ def _planned(job: Any, pending: bool, folder: Path) -> PlannedJob:
 
 
 def _why(job: Any, folder: Path) -> list[str]:
-    """Why a job would run, in words; `folder` is that of the run."""
+    """Return the reasons why a job would run, in words; `folder` is the folder of the run."""
     reason, words = job.dag.reason(job), []
-    if reason.forced:  # which --rerun-incomplete is to Snakemake, too
+    if reason.forced:  # Snakemake also counts --rerun-incomplete as forced
         words.append("interrupted, or asked for by force")
     elif not any((folder / path).exists() for path in job.output):
         words.append("not made yet")
@@ -111,17 +118,18 @@ def _why(job: Any, folder: Path) -> list[str]:
         words.append("it reads other files")
     if reason.code_changed or reason.software_stack_changed:
         words.append("its code or its conda environment")
-    # What has to run for reasons of its own reads what is made then in any case.
+    # A job without a reason of its own runs because its inputs are made again. If there is another reason, that says
+    # enough.
     return words or [AFTER]
 
 
 def _changes(job: Any, folder: Path) -> list[str]:
-    """Parameters that are not what the job says that it had when it made its files."""
+    """Return the parameters that differ from the parameters in the job's provenance file."""
     path = folder / str(job.output.get("provenance", ""))
     if not path.is_file():
         return []
     before = json.loads(path.read_text(encoding="utf-8"))["params"]
-    now = json.loads(json.dumps(dict(job.params.items()), default=str))  # as captionlab.provenance writes them
+    now = json.loads(json.dumps(dict(job.params.items()), default=str))  # in the form that captionlab.provenance writes
     old, new = flat_parameters(before), flat_parameters(now)
     words = [
         f"{name} {new.get(name, MISSING)}, was {old.get(name, MISSING)}"
@@ -134,9 +142,10 @@ def _changes(job: Any, folder: Path) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------------- words
 def status_text(plan: Plan, measured: Sequence[Row]) -> str:
-    """What is made by stage, and what would run by rule and reason, with what it took last time, as tables in Markdown.
+    """Return the plan as Markdown tables: what is made, by stage, and what would run, by rule and reason.
 
-    `measured` are rows of a table of costs (`captionlab.reporting.costs.measured_jobs`).
+    The time that each job took last is shown. `measured` are rows of COSTS
+    (`captionlab.reporting.costs.measured_jobs`).
     """
     seconds = {(row["rule"], row["job"]): row["seconds"] for row in measured}
     stages = defaultdict[str, list[PlannedJob]](list)
@@ -173,7 +182,7 @@ def _took(jobs: Sequence[tuple[str, str]], seconds: Mapping[tuple[str, str], flo
 
 
 def _table(headings: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown whose columns stand below each other in a terminal too; columns not in `numeric` are text."""
+    """Return a Markdown table that is also aligned in a terminal. Columns beyond the length of `numeric` are text."""
     right = [*numeric, *[False] * (len(headings) - len(numeric))]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
 

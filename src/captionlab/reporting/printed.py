@@ -1,4 +1,4 @@
-"""What rows of ROLE_DIFFERENCES with a paper's labels would be if the run had measured what the paper prints."""
+"""Published differences: the values that rows of ROLE_DIFFERENCES would have by the numbers that a paper prints."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,11 +8,11 @@ from captionlab.reporting.runs import Row
 
 # Row, column and metric of a table, without the table.
 Place = tuple[str, str, str]
-# What a difference is of: a sum of numbers of one table, each with its weight, or a fixed value.
+# A side of a difference: a weighted sum of numbers of a table, or a fixed value.
 Side = Mapping[Place, float] | float
 Sides = tuple[Side, Side]
 
-# How the measure of a nearness begins, which follows from the difference and from what it is held against.
+# Prefix of the measure of a nearness, which is computed from a difference and the value of its second side.
 NEARNESS = "nearness of "
 
 
@@ -22,10 +22,10 @@ def printed_difference(
     sides_of: Callable[[Row], Sides | None],
     together: Sequence[tuple[str, ...]] = (),
 ) -> float | None:
-    """The difference or nearness, from numbers of one table of the paper; None where it does not print all.
+    """Return the difference or nearness computed from the numbers of one table of the paper, or None.
 
-    `sides_of` gives the two sides of a row; of a nearness it gets what that is of. Tables that are `together` count as
-    one.
+    `sides_of` returns the two sides of a row. For a nearness, it receives the row of the measure that the nearness is
+    about. Each group of tables in `together` counts as one table. Returns None if no table prints all numbers.
     """
     sides = sides_of({**row, "measure": row["measure"].removeprefix(NEARNESS)})
     if sides is None:
@@ -39,7 +39,7 @@ def printed_difference(
 
 
 def _value(published: Published, tables: tuple[str, ...], side: Side) -> float | None:
-    """The fixed value, or the sum of numbers in these tables; None where one of them is not there."""
+    """Return the fixed value, or the weighted sum of numbers in these tables; None if a number is missing."""
     if isinstance(side, float):
         return side
     numbers = {place: found.value for place in side for table in tables if (found := published.find(table, *place))}
@@ -47,15 +47,15 @@ def _value(published: Published, tables: tuple[str, ...], side: Side) -> float |
 
 
 def pair(first: Place, second: Place) -> Sides:
-    """One number against another."""
+    """Return the two sides of a difference between one number and another."""
     return {first: 1.0}, {second: 1.0}
 
 
 def apart(first: Place, second: Place) -> Side:
-    """What the first number is above the second, as one side."""
+    """Return the first number minus the second as one side of a difference."""
     return {first: 1.0, second: -1.0}
 
 
 def mean(rows: Sequence[str], column: str, metric: str) -> Side:
-    """The mean of a column over some rows."""
+    """Return the mean of a column over some rows as one side of a difference."""
     return {(row, column, metric): 1 / len(rows) for row in rows}

@@ -1,4 +1,4 @@
-"""The papers' own numbers, from the file published.csv of each: paper, table, row, column, metric, value, note."""
+"""Published numbers of the papers, from their files published.csv: paper, table, row, column, metric, value, note."""
 
 import csv
 import os
@@ -10,15 +10,16 @@ COLUMNS = ("paper", "table", "row", "column", "metric", "value", "note")
 
 
 class PublishedError(ValueError):
-    """A file of published numbers cannot be used."""
+    """A file of published numbers is not valid."""
 
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A number as it is printed; `text` keeps its decimals, 73.0 is not 73."""
+    """A number as it is printed. `text` keeps its decimals: 73.0 is not 73."""
 
     text: str
-    note: str = ""  # one that begins with "truncated" says that digits were cut off and not rounded
+    # A note that begins with "truncated" says that the printed digits were cut off, not rounded.
+    note: str = ""
 
     @property
     def value(self) -> float:
@@ -27,12 +28,12 @@ class PublishedValue:
 
     @property
     def decimals(self) -> int:
-        """How many are printed."""
+        """The number of printed decimals."""
         return -int(Decimal(self.text).as_tuple().exponent)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The numbers between which it was printed: 72.95 and 73.05 for 73.0, 0.66 and 0.67 for a truncated 0.66."""
+        """The range that is printed as this number: 72.95 to 73.05 for 73.0, 0.66 to 0.67 for a truncated 0.66."""
         unit = 10.0**-self.decimals
         if self.note.startswith("truncated"):
             return self.value, self.value + unit
@@ -50,20 +51,20 @@ class Published:
     values: Mapping[Place, PublishedValue]
 
     def find(self, table: str, row: str, column: str, metric: str) -> PublishedValue | None:
-        """The number in one place of one table, None where the paper has none."""
+        """Return the number at a place of a table, or None if the paper has none."""
         return self.values.get((table, row, column, metric))
 
     def rows(self, *tables: str) -> list[str]:
-        """Labels of the rows of tables, from the top of each."""
+        """Return the labels of the rows of tables, each from top to bottom."""
         return list(dict.fromkeys(place[1] for table in tables for place in self.values if place[0] == table))
 
     def columns(self, *tables: str) -> list[str]:
-        """Labels of the columns of tables (for text metrics: of their blocks), in the order of the paper."""
+        """Return the labels of the columns of tables (for text metrics, of their blocks), in the order of the paper."""
         return list(dict.fromkeys(place[2] for table in tables for place in self.values if place[0] == table))
 
 
 def read_published(path: str | os.PathLike[str]) -> Published:
-    """Read one paper's numbers; a PublishedError names the line that is wrong."""
+    """Read the published numbers of a paper. Raises PublishedError, which names the line if a line is not valid."""
     values: dict[Place, PublishedValue] = {}
     papers = set()
     with open(path, encoding="utf-8", newline="") as file:

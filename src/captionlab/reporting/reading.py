@@ -1,4 +1,4 @@
-"""What the jobs of papers read: rows of tables, what a run measured, and what claims are judged by."""
+"""Input functions for the jobs of papers: rows of tables, measured values, and evidence on claims."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -18,31 +18,34 @@ Path = str | os.PathLike[str]
 
 
 def read_rows(paths: Path | Sequence[Path], kind: TableSchema) -> Rows:
-    """All rows of a table, of one file or of several."""
+    """Return all rows of a table, from one file or several."""
     rows: Rows = read_table(paths, kind).to_pylist()
     return rows
 
 
 def read_by(names: Sequence[str], paths: Sequence[Path], kind: TableSchema) -> dict[str, Rows]:
-    """The rows of a table of each role or captioner, by its name."""
+    """Return the rows of the tables of roles or captioners, by name."""
     return {name: read_rows(path, kind) for name, path in zip(names, paths, strict=True)}
 
 
 def read_measured(inputs: Row) -> tuple[Rows, Rows, Published]:
-    """A paper's own values and differences, and the numbers that it prints."""
+    """Return a paper's own values and differences, and its published numbers."""
     values, differences = read_rows(inputs["values"], ROLE_VALUES), read_rows(inputs["differences"], ROLE_DIFFERENCES)
     return values, differences, read_published(inputs["published"])
 
 
 def measured_on(provenance: Provenance, path: Path) -> Provenance:
-    """The same, with the device that the numbers of a table were computed on, where it knows it."""
+    """Return the provenance with the metadata of a table, such as the device on which its numbers were computed."""
     return {**provenance, **read_metadata(path)}
 
 
 def read_evidence(
     inputs: Row, params: Row, sides_of: Callable[[Row], Sides | None], corpora: Mapping[str, str]
 ) -> Evidence:
-    """A paper's own differences, with what it prints of each by `sides_of`; `corpora`: its label of each by name."""
+    """Return a paper's own differences as evidence, with the published differences that `sides_of` describes.
+
+    `corpora` maps the name of a corpus to the paper's label.
+    """
     differences = [
         {**row, "corpus": corpora.get(row["corpus"], row["corpus"]), "places": places_behind(row)}
         for row in read_rows(inputs["differences"], ROLE_DIFFERENCES)

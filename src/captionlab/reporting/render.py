@@ -1,7 +1,7 @@
-"""A table to read: columns in groups, blocks of rows, cells with a small second line, footnotes.
+"""Data model of a table: columns in groups, blocks of rows, cells with a small second line, and footnotes.
 
-The layout is for people. For programs there are `records`, one row for each number, in full precision. What a table
-looks like in a file is said in captionlab.reporting.formats.
+The layout is for readers. Programs read `records`, with a row for each number in full precision.
+captionlab.reporting.formats writes tables to files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,18 +10,18 @@ from itertools import groupby
 
 Value = str | int | float | bool | None
 
-PAPER = "paper"  # the heading of a column of what a paper prints
-MISSING = "\N{EN DASH}"  # shown where a number is missing; a note on the cell says why
-# Columns that fit on a page of text.
+PAPER = "paper"  # heading of a column of published values
+MISSING = "\N{EN DASH}"  # shown for a missing number; the cell's note says why
+# Number of columns that fit on a page of text.
 PANEL = 10
 BEST = "Bold: the best value of its column in this run, captions by people aside."
-# Of the tables of papers; a table that no paper has needs no LaTeX.
+# File formats of a paper's tables. Tables that belong to no paper need no LaTeX.
 FORMATS = ("csv", "md", "tex", "html")
 
 
 @dataclass(frozen=True)
 class Link:
-    """A text that leads to an address, from the folder of all tables; the title says what is there."""
+    """A text that links to an address, relative to the folder of all tables. The title says what is there."""
 
     text: str
     address: str
@@ -30,36 +30,40 @@ class Link:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place: a text, a small second line, and perhaps a note that becomes a footnote.
+    """A cell of a table: a text, a small second line, and an optional note that becomes a footnote.
 
-    In HTML only: `link` is where the text leads, from the folder of all tables, `links` has what follows each line of
-    the text, and `place` is the name of the number's place (captionlab.reporting.cells), by which a link finds it.
+    Only HTML uses `link` (the address that the text links to, relative to the folder of all tables), `links` (the links
+    that follow each line of the text) and `place` (the name of the number's place, captionlab.reporting.cells, by which
+    links find the cell).
     """
 
     text: str
     detail: str = ""
     note: str = ""
     link: str = ""
-    value: float | None = field(default=None, compare=False)  # the number that it is sorted by, else the text is read
-    best: bool = False  # of its column, among those that can be compared
+    value: float | None = field(default=None, compare=False)  # sort key; if it is None, the text is read
+    best: bool = False  # whether it is the best of its column among comparable cells
     links: Sequence[Sequence[Link]] = ()
     place: str = ""
 
 
 def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = "") -> Cell:
-    """A value with its interval below it, from the value and the two ends; the mark follows the value."""
+    """Return a cell with a value and its interval below.
+
+    `ends` are the value, the lower end and the upper end; `form` is a format specification; `mark` follows the value.
+    """
     value, low, high = ends
     return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value, link=link)
 
 
 def p_text(p_value: float) -> str:
-    """A p-value with three decimals."""
+    """Return a p-value as text with three decimals."""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, a small second line of it, the group that it stands in, and how it is aligned."""
+    """A column: its heading, a small second line of the heading, its group, and whether it is aligned as numbers."""
 
     heading: str
     detail: str = ""
@@ -68,13 +72,13 @@ class Column:
 
     @property
     def of_paper(self) -> bool:
-        """Whether it has what a paper prints."""
+        """True if the column has published values."""
         return self.heading == PAPER
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows below a common heading; the first cell of a row is its heading. `image` is a PNG of what they are about."""
+    """Rows below a common heading. The first cell of a row is its heading. `image` is a PNG of the block's subject."""
 
     rows: Sequence[Sequence[Cell]]
     heading: str = ""
@@ -83,7 +87,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to read: `blocks` for people, `records` for programs. `name` is the stem of its files."""
+    """A table: `blocks` for readers, `records` for programs. `name` is the stem of its files.
+
+    Raises ValueError if a row has another number of cells than the table has columns.
+    """
 
     name: str
     title: str
@@ -93,7 +100,7 @@ class Table:
     records: Sequence[Mapping[str, Value]]
     record_columns: Sequence[str]
     footnotes: Sequence[str] = field(default=())
-    made: Sequence[str] = field(default=())  # sentences on how it was made, which a page folds
+    made: Sequence[str] = field(default=())  # sentences on how it was made, folded in HTML
 
     def __post_init__(self) -> None:
         width = len(self.columns)
@@ -104,13 +111,13 @@ class Table:
                 )
 
     def places(self) -> dict[str, Cell]:
-        """The cells of numbers by the names of their places; of two of the same place the first."""
+        """Return the cells of numbers by the names of their places. Of cells with the same place, the first counts."""
         cells = [cell for block in self.blocks for row in block.rows for cell in row if cell.place]
         return {cell.place: cell for cell in reversed(cells)}
 
 
 def notes_of(table: Table) -> dict[str, str]:
-    """The notes of the cells in reading order, each with its mark: a, b, ..., z, a2, b2, ..."""
+    """Return the notes of the cells in reading order, each with its mark: a, b, ..., z, a2, b2, ..."""
     notes: dict[str, str] = {}
     for cell in (cell for block in table.blocks for row in block.rows for cell in row if cell.note):
         turn, letter = divmod(len(notes), 26)
@@ -119,7 +126,7 @@ def notes_of(table: Table) -> dict[str, str]:
 
 
 def groups_of(columns: Sequence[Column]) -> Iterator[tuple[int, str, int]]:
-    """Neighbouring columns of the same group: the first of them, the group's name and how many they are."""
+    """Yield (index of the first column, name, number of columns) for each run of columns of the same group."""
     start = 0
     for group, found in groupby(columns, key=lambda column: column.group):
         count = len(list(found))
@@ -128,7 +135,10 @@ def groups_of(columns: Sequence[Column]) -> Iterator[tuple[int, str, int]]:
 
 
 def panels_of(table: Table) -> list[list[int]]:
-    """Columns of each panel: pages do not scroll, so a wide table is cut between groups and its head is repeated."""
+    """Return the column indices of each panel.
+
+    Pages do not scroll, so a wide table is cut between groups, and its leading columns without a group are repeated.
+    """
     head: list[int] = []
     panels: list[list[int]] = []
     for start, group, count in groups_of(table.columns):
@@ -143,6 +153,6 @@ def panels_of(table: Table) -> list[list[int]]:
 
 
 def remarks_of(table: Table) -> list[str]:
-    """What stands below a table beside the notes of its cells and how it was made."""
+    """Return the notes below a table, other than the notes of its cells and how it was made."""
     marked = any(cell.best for block in table.blocks for row in block.rows for cell in row)
     return [*table.footnotes, *([BEST] if marked else [])]

@@ -1,4 +1,4 @@
-"""What a run reproduces of its papers: which claims hold, which do not, and how its numbers stand to the published."""
+"""Table of the parts of its papers that a run reproduces: verdicts on claims, and verdicts on published numbers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ NOT_TESTED = "not tested in this run"
 DIFFER = "verdicts differ"
 MEANINGS: dict[str, str] = {str(verdict): meaning for verdict, meaning in VERDICTS.items()}
 OUTCOMES = {**MEANINGS, DIFFER: "a claim that is judged for several captioners, say, and not alike"}
-# Verdicts on a published number in the order in which they are told, those of MARKERS first.
+# Verdicts on a published number in the order in which they are listed, MARKERS first.
 NUMBERS = (*MARKERS, "not judged", "not in this run")
 RECORD_COLUMNS = ("paper", "part", "name", "section", "statement", "verdict", "count", "of", "detail", *PROVENANCE)
 NOTES = (
@@ -30,7 +30,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run says of a claim as a whole: its verdict, or that verdicts differ, and how often each was given."""
+    """The outcome of a claim over all its scopes: its verdict (or that verdicts differ) and counts of verdicts."""
 
     paper: str
     claim: str
@@ -38,10 +38,10 @@ class Outcome:
     statement: str
     verdict: str
     verdicts: Mapping[str, int]
-    needs: str  # with what it can be tested where it was not
+    needs: str  # what a run needs to test the claim, if it was not tested
 
     def row(self) -> list[Cell]:
-        """Its name and place, the verdict, how often that was given, and the claim in one sentence."""
+        """Return the cells of the claim: its name and section, the verdict, its count, and the statement."""
         given, whole = self.verdicts.get(self.verdict), sum(self.verdicts.values())
         if self.verdict == DIFFER:
             often, said = f"{whole}", f": {', '.join(f'{verdict} {count}' for verdict, count in self.verdicts.items())}"
@@ -52,7 +52,7 @@ class Outcome:
 
 
 def outcomes(claims: Iterable[Row]) -> list[Outcome]:
-    """The outcome of each claim, in their order, from the rows of the table of claims: one for each scope."""
+    """Return the outcome of each claim, in their order, from rows of the table of claims (a row for each scope)."""
     scopes = defaultdict[tuple[str, str], list[Row]](list)
     for row in claims:
         scopes[row["paper"], row["claim"]].append(row)
@@ -60,7 +60,7 @@ def outcomes(claims: Iterable[Row]) -> list[Outcome]:
     for (paper, claim), rows in scopes.items():
         verdicts = Counter(row["verdict"] for row in rows)
         tested = [verdict for verdict in verdicts if verdict != NOT_TESTED]
-        # What was not tested says nothing against what was.
+        # Scopes that were not tested do not change the verdict of the others.
         verdict = DIFFER if len(tested) > 1 else (tested or [NOT_TESTED])[0]
         said = {name: verdicts[name] for name in MEANINGS if verdicts[name]}
         first = rows[0]
@@ -74,10 +74,10 @@ def reproduction_table(
     papers: Mapping[str, Row],
     provenance: Mapping[str, Any],
 ) -> Table:
-    """A block for all papers and one for each: claims by verdict, then published numbers by verdict.
+    """Return the table: a block for all papers, then blocks for each paper with counts of verdicts and its claims.
 
-    `claims` are rows of claims.csv; `numbers` by paper and table the rows of its CSV, in which what is missing is
-    empty; `papers` how each is cited and whether the config calls it `comparable`.
+    `claims` are rows of claims.csv. `numbers` maps paper and table to the rows of the table's CSV, with missing values
+    empty. `papers` maps a paper to its citation and whether the config calls it `comparable`.
     """
     found, records = outcomes(claims), list[dict[str, Value]]()
     of_all = _counted(Counter(one.verdict for one in found), OUTCOMES, "claims")
@@ -103,7 +103,7 @@ def reproduction_table(
 
 
 def _description(found: Sequence[Outcome], total: Counter[str], papers: Mapping[str, Row]) -> str:
-    """The counts in words, and what they are not."""
+    """Return the counts of verdicts in words, and how many published numbers are compared."""
     verdicts = Counter(one.verdict for one in found)
     told = [f"{verdict} {verdicts[verdict]}" for verdict in OUTCOMES if verdicts[verdict]]
     number = sum(sum(one.verdicts.values()) for one in found)
@@ -120,7 +120,7 @@ def _description(found: Sequence[Outcome], total: Counter[str], papers: Mapping[
 
 
 def _beside(tables: Mapping[str, Sequence[Row]]) -> dict[str, Counter[str]]:
-    """By table how often each verdict was given on a published number; tables without any are left out."""
+    """Return, by table, the count of each verdict on a published number. Tables without such numbers are left out."""
     found = {
         name: Counter(row["verdict"] for row in rows if row.get("verdict") and row.get("published"))
         for name, rows in tables.items()
@@ -131,7 +131,7 @@ def _beside(tables: Mapping[str, Sequence[Row]]) -> dict[str, Counter[str]]:
 def _counted(
     counts: Counter[str], order: Iterable[str], of: str, where: Mapping[str, str] | None = None
 ) -> list[list[Cell]]:
-    """A row for each verdict that was given, in this order."""
+    """Return a row for each verdict that was given, in this order."""
     whole = counts.total()
     return [
         [Cell(of), Cell(verdict), Cell(f"{counts[verdict]} of {whole}"), Cell((where or {}).get(verdict, ""))]
@@ -141,7 +141,7 @@ def _counted(
 
 
 def _places(tables: Mapping[str, Counter[str]]) -> dict[str, str]:
-    """By verdict the tables with so many such numbers."""
+    """Return, by verdict, the tables in which it was given, with counts."""
     given = {verdict for of in tables.values() for verdict in of}
     return {v: ",\n".join(f"{name} {of[v]}" for name, of in tables.items() if of[v]) for v in given}
 
@@ -154,7 +154,7 @@ def _claim_record(one: Outcome) -> dict[str, Value]:
 
 
 def _numbers_records(paper: str, table: str, of: Counter[str]) -> Iterator[dict[str, Value]]:
-    """A record for each verdict on the published numbers of a table."""
+    """Yield a record for each verdict on the published numbers of a table."""
     for verdict in (name for name in NUMBERS if of[name]):
         place: dict[str, Value] = {"paper": paper, "part": "published numbers", "name": table, "verdict": verdict}
         yield {**dict.fromkeys(RECORD_COLUMNS), **place, "count": of[verdict], "of": of.total()}

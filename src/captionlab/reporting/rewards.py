@@ -1,4 +1,4 @@
-"""The table of what trainings by a reward did to that reward, on images that the captioners were trained on."""
+"""Table of how a training by a reward changed that reward, on training images of the captioners."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,15 +28,15 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Change:
-    """Greedy captions of so many training images before and after a training by a reward."""
+    """Statistics of greedy captions of training images, before and after a training by a reward."""
 
     before: float
     after: float
-    value: float  # mean reward after, less that before
+    value: float  # mean reward after, minus the mean reward before
     ends: Ends
     n: int
-    commonest: float  # mean reward where all images get the most frequent caption of after
-    found_before: float | None  # per cent, where a retriever is asked
+    commonest: float  # mean reward if every image got the most frequent caption of after
+    found_before: float | None  # per cent; None without a retriever
     found_after: float | None
     different_before: int
     different_after: int
@@ -45,12 +45,12 @@ class Change:
 
     @property
     def prefers_fewer(self) -> bool:
-        """Return whether one caption for all images earns no less than the captions before the training."""
+        """True if one caption for all images earns no less than the captions before the training."""
         return self.commonest >= self.before
 
 
 def change_of(rows: Iterable[Row], seed: int) -> Change:
-    """Return what a training did, from rows of REWARDS of a captioner."""
+    """Return the change made by a training, from a captioner's rows of REWARDS; `seed` is for the bootstrap."""
     of: dict[str, dict[str, Row]] = {"before": {}, "after": {}, "commonest": {}}
     for row in rows:
         of[row["captions"]][row["image_id"]] = row
@@ -87,7 +87,10 @@ def _mean_words(captions: Sequence[str]) -> float:
 def rewards_table(
     changes: Mapping[str, Change], trainings: Mapping[str, Mapping[str, str]], provenance: Mapping[str, Any]
 ) -> Table:
-    """Return the table, a row for each captioner; `trainings` has its parent, its corpus, and its reward in words."""
+    """Return the table, with a row for each captioner.
+
+    `trainings` maps a captioner to its parent, its corpus, and its reward in words.
+    """
     columns = [Column("captioner", numeric=False), Column("reward", numeric=False), Column("n")]
     columns += [Column(heading, group="reward") for heading in ("before", "after", "after less before", "one for all")]
     groups = ("found, %", "different captions", "words")

@@ -1,8 +1,9 @@
-"""What the captions of roles are worth: a role is a captioner, or several that differ by the seed of their training.
+"""Values of roles. A role is a captioner, or several captioners that differ only in the seed of their training.
 
-Values are means over seeds; the interval is that of `seeds_interval`, cut where a measure ends. Perplexities have
+Values are means over seeds, with the interval of `seeds_interval`, cut at the ends of a measure. Perplexities have
 geometric means, and their differences follow from ratios. A role is compared with the reference role seed by seed: each
-of its captioners with that of the reference which it was trained from, else with their mean.
+captioner with the reference captioner that it was trained from. If there is no such captioner, it is compared with the
+mean of the reference captioners.
 """
 
 import math
@@ -23,7 +24,10 @@ Results = Mapping[Place, Result]
 
 
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Perplexity (...) from sums (..., 2) of log10-probabilities and of words predicted, ends of sentences included."""
+    """Return perplexities (...) from sums (..., 2) of log10-probabilities and of predicted words.
+
+    Sentence ends count as predicted words.
+    """
     return 10.0 ** (-sums[..., 0] / sums[..., 1])
 
 
@@ -37,7 +41,7 @@ FLUENCY_METRICS = {
 
 
 def fluency(measures: pa.Table) -> pa.Table:
-    """The columns of FLUENCY_METRICS from measures of captions; captions without words have no perplexity."""
+    """Return the columns of FLUENCY_METRICS from measures of captions. Captions without words have no perplexity."""
     columns = {name: measures[name].to_numpy().astype(np.float64) for name in ("words", "nouns", "distinct_nouns")}
     log_probs = np.nan_to_num(measures["log_prob"].to_numpy().astype(np.float64))
     left_out = measures["unknown"].to_numpy() + measures["impossible"].to_numpy()
@@ -57,7 +61,7 @@ def fluency(measures: pa.Table) -> pa.Table:
 
 
 def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[str, Any]]:
-    """Rows of ROLE_VALUES: every measure that all captioners of a role have."""
+    """Yield rows of ROLE_VALUES: every measure that all captioners of a role have."""
     for role, captioners in roles.items():
         for place in _shared(results, captioners):
             found = [results[captioner][place] for captioner in captioners]
@@ -71,10 +75,10 @@ def value_rows(roles: Names, results: Mapping[str, Results]) -> Iterator[dict[st
 def difference_rows(
     roles: Names, results: Mapping[str, Results], reference: str, parents: Mapping[str, str | None], rewards: Names
 ) -> Iterator[dict[str, Any]]:
-    """Rows of ROLE_DIFFERENCES: each role against the reference role.
+    """Yield rows of ROLE_DIFFERENCES: each role against the reference role.
 
-    parents: of each captioner the one that it was finetuned from. rewards: of each role the labels of the scorers
-    that rewarded it. Raises ValueError when two captioners were evaluated on different images.
+    `parents` maps a captioner to the captioner that it was finetuned from. `rewards` maps a role to the labels of the
+    scorers that rewarded it. Raises ValueError if two captioners were evaluated on different images.
     """
     for role, captioners in roles.items():
         if role == reference:
@@ -91,7 +95,7 @@ def difference_rows(
 
 
 def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str | None]) -> Sequence[str]:
-    """The captioner of the reference role that this one descends from; all of them when there is none."""
+    """Return the reference captioner that this captioner descends from, or else all reference captioners."""
     ancestor: str | None = captioner
     while ancestor is not None and ancestor not in reference:
         ancestor = parents.get(ancestor)
@@ -99,25 +103,29 @@ def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str 
 
 
 def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[Place]:
-    """What was measured of all these captioners, in the order of the first."""
+    """Return the places that all these captioners have, in the order of the first captioner."""
     first, *others = captioners
     return [place for place in results[first] if all(place in results[other] for other in others)]
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
-    """Values (S,) and resampled values (S, resamples) of so many captioners."""
+    """Return values (S,) and resampled values (S, resamples) of S results."""
     return np.array([one.value for one in results]), np.array([one.resampled for one in results])
 
 
 def _difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
-    """How far captioners are above the mean of their others, with the ends of the interval."""
+    """Return the mean difference between captioners and the mean of their rivals, with the ends of its interval."""
     means = np.array([_numbers(of_one)[0].mean() for of_one in others])
     apart, bounds = _numbers(found)[0] - means, difference_bounds(found[0].bounds)
     return seeds_interval(apart, paired_interval(found, others), bounds)
 
 
 def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]]) -> tuple[float, float, float]:
-    """The same of geometric means: the ratio to the others, with its interval, of the geometric mean of all others."""
+    """Return the difference of geometric means and the ends of its interval.
+
+    The interval is computed for the ratio to the rivals. The ratio minus 1 is then multiplied by the rivals' geometric
+    mean.
+    """
     values, resampled = _numbers(found)
     means = [[np.exp(np.log(numbers).mean(axis=0)) for numbers in _numbers(of_one)] for of_one in others]
     of_values = np.array([value for value, _ in means])

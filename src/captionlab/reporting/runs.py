@@ -1,4 +1,4 @@
-"""What a run measured for a paper: one look-up in its values and differences, with the published numbers beside."""
+"""Measured values and differences of a run for a paper, with the published numbers beside them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,31 +10,31 @@ from captionlab.reporting.links import captions_link
 from captionlab.reporting.published import Published
 
 Row = Mapping[str, Any]
-# What a number is of.
+# Columns that identify a number.
 PLACE = ROLE_VALUES.key
 
 
 def means(rows: Iterable[Row]) -> list[Row]:
-    """Rows of SUMMARY or COMPARISONS; of a captioner with several trainings those of their mean, not of its own."""
+    """Return rows of SUMMARY or COMPARISONS; for a captioner with several trainings, only the rows of their mean."""
     every = list(rows)
     several = {row["captioner"] for row in every if row["seeds"] > 1}
     return [row for row in every if row["seeds"] > 1 or row["captioner"] not in several]
 
 
 def link_of(row: Row, against: str | None = None) -> str:
-    """Where the captions are shown that a row of SUMMARY is of; of a mean over trainings those of the first."""
+    """Return the address of the captions behind a row of SUMMARY; for a mean over trainings, of the first training."""
     by, among = row["retriever"], row["candidates"]
     return captions_link(row["corpus"], row["captioner"], row["evaluation"], row["metric"], by, among, against)
 
 
 def trainings(number: int) -> str:
-    """So many trainings, in words."""
+    """Return the number of trainings in words."""
     return "1 training" if number == 1 else f"{number} trainings"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a number stands; the schemas in captionlab.evaluation.schemas explain the fields."""
+    """The address of a number. The schemas in captionlab.evaluation.schemas explain the fields."""
 
     subject: str
     corpus: str
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Measured:
-    """A value, or a difference, with its 95 % interval, trainings and images; `p_value` where a test was made."""
+    """A value or a difference with its 95 % interval, numbers of trainings and images, and a p-value if tested."""
 
     value: float
     ci_low: float
@@ -58,7 +58,7 @@ class Measured:
 
     @property
     def sign(self) -> int:
-        """1 or -1 when the whole interval lies above or below 0, else 0."""
+        """1 or -1 if the whole interval is above or below 0, else 0."""
         return int(self.ci_low > 0) - int(self.ci_high < 0)
 
     @property
@@ -75,9 +75,10 @@ class AmbiguousError(ValueError):
 
 
 class Run:
-    """Rows of ROLE_VALUES and ROLE_DIFFERENCES, the published numbers, and what the config says of the paper.
+    """Rows of ROLE_VALUES and ROLE_DIFFERENCES, the published numbers, and the paper's settings in the config.
 
-    `comparable`: whether these may be held against the published ones. `corpora`: the paper's label -> name.
+    `comparable` says whether the run's numbers may be compared with the published ones. `corpora` maps the paper's
+    label to the name of a corpus.
     """
 
     def __init__(
@@ -94,7 +95,10 @@ class Run:
         self.published, self.comparable, self.corpora = published, comparable, dict(sorted(corpora.items()))
 
     def row(self, place: Place, against: str | None = None) -> Row | None:
-        """The row of a value, or of how far it is above what it is held against; AmbiguousError where there are two."""
+        """Return the row of a value, or of its difference from `against`; None if there is no such row.
+
+        Raises AmbiguousError if there are several.
+        """
         rows = self._rows.get((place, against), [])
         if len(rows) > 1:
             raise AmbiguousError(
@@ -105,19 +109,19 @@ class Run:
         return rows[0] if rows else None
 
     def link(self, place: Place, against: str | None = None) -> str:
-        """Where the captions are shown that a value is of, or both captioners' that a difference is between.
+        """Return the address of the captions behind a value, or of both captioners' captions behind a difference.
 
-        Nothing where it is not known to be of a captioner's.
+        The address is empty if the row names no captioner.
         """
         row = self.row(place, against)
         return link_of(row, against) if row and "captioner" in row else ""
 
     def value(self, place: Place) -> Measured | None:
-        """The value in a place."""
+        """Return the value at a place, or None."""
         return self._measured("value", place)
 
     def difference(self, place: Place, against: str) -> Measured | None:
-        """How far the value in a place is above what it is held against."""
+        """Return the value at a place minus the value of `against`, or None."""
         return self._measured("difference", place, against)
 
     def _measured(self, name: str, place: Place, against: str | None = None) -> Measured | None:
@@ -126,10 +130,10 @@ class Run:
         return None
 
     def either_difference(self, place: Place, against: str) -> Measured | None:
-        """The difference between two subjects, whichever way round it was computed.
+        """Return the difference between two subjects, in whichever direction it was computed.
 
-        Where neither was, from the two values and their intervals as if they were of different images, which is wider;
-        None where the run cannot tell.
+        If neither direction was computed, the difference follows from the two values and their intervals as if they
+        were of different images, which gives a wider interval. Returns None if a value is missing.
         """
         other = replace(place, subject=against)
         if paired := self.difference(place, against):
@@ -143,7 +147,10 @@ class Run:
         return Measured(*apart, min(ours.seeds, theirs.seeds), min(ours.n, theirs.n))
 
     def found(self, column: str, experiment: str = "generated", **where: Any) -> list[Any]:
-        """What stands in a column of the values of an experiment, in order of appearance; `where` has other columns."""
+        """Return the distinct entries of a column of an experiment's values, in order of appearance.
+
+        `where` restricts the rows by the values of other columns.
+        """
         wanted = {"experiment": experiment, **where}
         rows = (row for rows in self._rows.values() for row in rows if "value" in row)
         return list(dict.fromkeys(row[column] for row in rows if all(row[name] == wanted[name] for name in wanted)))

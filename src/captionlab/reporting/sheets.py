@@ -1,4 +1,4 @@
-"""The sheet that a table is written on: measured numbers as cells, their records for the CSV, and the notes below."""
+"""A sheet collects the cells of a table while it is built, with their records for the CSV and the notes below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -26,13 +26,13 @@ INTERVALS = (
 
 @dataclass
 class Sheet:
-    """The cells of one table, the record of each, and its notes."""
+    """The cells of one table, the record of each cell, and the notes of the table."""
 
     run: Run
     provenance: Mapping[str, Any]
-    columns: Sequence[str] = RECORD_COLUMNS  # of the records
+    columns: Sequence[str] = RECORD_COLUMNS  # columns of the records
     decimals: int = 1
-    of_roles: bool = True  # values are means over the trainings of a role, which a note explains
+    of_roles: bool = True  # whether values are means over the trainings of a role, which a note explains
     records: list[dict[str, Value]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -44,14 +44,17 @@ class Sheet:
         mark: str = "",
         **others: Value,
     ) -> list[Cell]:
-        """Our value in a place and the paper's; the record is kept, with `others` as more columns."""
+        """Return the cells of our value at a place and of the published value, and keep the record.
+
+        `others` are further columns of the record.
+        """
         record = {**asdict(place), **self.details(place, published), **others}
         return self.pair(record, self.run.value(place), published, decimals, mark=mark, link=self.run.link(place))
 
     def difference(
         self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
     ) -> Cell:
-        """Our difference; the record is kept."""
+        """Return the cell of our difference, and keep the record."""
         ours, link = self.run.difference(place, against), self.run.link(place, against)
         record = {**asdict(place), "against": against}
         return self.pair(record, ours, None, decimals, mark=mark, sign=sign, link=link)[0]
@@ -68,10 +71,11 @@ class Sheet:
         sign: str = "",
         link: str = "",
     ) -> list[Cell]:
-        """Our number with its interval, and the paper's with a verdict; `place` has columns of the record.
+        """Return the cells of our number with its interval and of the published number with a verdict.
 
-        Without `interval` the number is a count, and the verdict asks how near the two are. A `verdict` is given where
-        the number has an interval that nobody knows.
+        `place` has columns of the record. Without `interval`, the number is a count, its interval is left out, and the
+        verdict follows from how near the two numbers are. `verdict` overrides the computed verdict, for numbers whose
+        interval is unknown.
         """
         verdict = verdict or judge(ours, published, self.run.comparable)
         smallest = smallest_difference(ours) if interval else None
@@ -88,15 +92,15 @@ class Sheet:
         return [cell if interval else Cell(cell.text, place=cell.place), beside(published, verdict, smallest)]
 
     def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
-        """More columns of the record of a value."""
+        """Return further columns of the record of a value."""
         return {}
 
     def why_missing(self, place: Mapping[str, Value]) -> str:
-        """A note on a number that the run does not have."""
+        """Return a note on a number that the run does not have."""
         return ""
 
     def heading(self, label: str) -> str:
-        """Heading of the block of a corpus: the paper's name, ours, and how many images there are."""
+        """Return the heading of a corpus's block: the paper's label, the corpus's name, and the number of images."""
         name = self.run.corpora[label]
         largest = max((int(str(r["n"])) for r in self.records if r["corpus"] == name and r["n"]), default=0)
         if not largest:
@@ -104,7 +108,7 @@ class Sheet:
         return f"{label} (here {name}, {largest} images)"
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
-        """The notes below the table: what markers mean, the sheet's own, what is missing, and what numbers are of."""
+        """Return the notes below the table: markers, the sheet's own notes, missing numbers, and trainings."""
         notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
         if any(cell.text == MISSING for block in blocks for row in block.rows for cell in row):
             notes.append(f"{MISSING}: not in this run, or in a column of the paper: the paper has no such number.")
@@ -113,7 +117,7 @@ class Sheet:
         return [*notes, *(self.trainings_notes("a role") if self.of_roles else [])]
 
     def trainings_notes(self, of: str) -> list[str]:
-        """What numbers over several trainings are, and how many these are; nothing where there are no numbers."""
+        """Return a note on intervals and on the number of trainings, or nothing if the table has no numbers."""
         seeds = sorted({int(str(record["seeds"])) for record in self.records if record["seeds"]})
         fewest_to_most = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))) if seeds else ""
         return [f"{INTERVALS} Trainings of {of}: {fewest_to_most}."] if seeds else []
@@ -128,7 +132,10 @@ class Sheet:
         records: Sequence[Mapping[str, Value]] | None = None,
         record_columns: Sequence[str] | None = None,
     ) -> Table:
-        """The table with its footnotes; `records` are those of the CSV, by default one for each number."""
+        """Return the table with its footnotes.
+
+        `records` are the records of the CSV, by default the record of each number.
+        """
         kept, shown = self.records if records is None else records, record_columns or self.columns
         notes = self.footnotes(blocks)
         return table_of(name, title, description, columns, blocks, kept, shown, notes, self.provenance)
@@ -145,7 +152,10 @@ def table_of(
     notes: Sequence[str],
     provenance: Mapping[str, Any],
 ) -> Table:
-    """A table of the named columns of its records, which says below and in them, where they do not, how it was made."""
+    """Return a table whose records have the named columns.
+
+    The provenance is added below the table, and to records that lack it.
+    """
     made = {key: provenance.get(key) for key in PROVENANCE}
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]

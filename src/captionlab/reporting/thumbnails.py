@@ -10,7 +10,7 @@ SIDE = 240
 
 
 def thumbnail(row: Mapping[str, Any]) -> bytes:
-    """A PNG, no larger than SIDE on either side, of a row of IMAGES; nothing when its file can no longer be read."""
+    """Return a PNG, at most SIDE pixels on either side, of a row of IMAGES; empty if its file can no longer be read."""
     try:
         small = open_image(row)
     except OSError:

@@ -1,4 +1,4 @@
-"""What must hold in a run for its experiments to mean something: each condition, what was measured, met or not."""
+"""Conditions that a run must meet for its experiments to mean something, with the values measured for them."""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ RECORD_COLUMNS = (
     "condition", "of", "corpus", "evaluation", "value", "ci_low", "ci_high", "unit", "relation", "wanted", "n", "met",
     "detail", *PROVENANCE,
 )  # fmt: skip
-AMONG = "100 "  # how the candidates of a summary start where there are so many
+AMONG = "100 "  # prefix of the summary's candidates if there are 100
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is measured, the relation of its value to a bound that is wanted, why, and what there must be for it."""
+    """A condition: the measured quantity, the required relation to a bound, the reason, and what a run needs for it."""
 
     text: str
     relation: str
@@ -29,8 +29,8 @@ class Condition:
     unit: str
     reason: str
     needs: str
-    whole: bool = False  # the lower end of the interval must meet the bound, too
-    decimals: int = 2  # of a value without a unit
+    whole: bool = False  # whether the lower end of the interval must meet the bound, too
+    decimals: int = 2  # decimals of a value without a unit
 
 
 _RETRIEVER = "a retriever, human captions and 100 candidates on the corpus that the config names"
@@ -100,7 +100,7 @@ CONDITIONS: Mapping[str, Condition] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured for a condition: of whom, the value, perhaps its interval, how many of what were measured."""
+    """A value measured for a condition: its subject, its optional interval, and how many items it was counted over."""
 
     condition: str
     of: str
@@ -111,13 +111,13 @@ class Finding:
     corpus: str | None = None
     evaluation: str | None = None
     detail: str = ""
-    exempt: bool = False  # met whatever its value; the detail says why
+    exempt: bool = False  # whether it counts as met whatever its value; the detail says why
 
 
 def retrieval_findings(
     summary: Iterable[Row], corpus: str, humans: Sequence[str], rewarding: Sequence[str]
 ) -> Iterator[Finding]:
-    """P@1 of human captions among 100 images of a corpus, by retriever; rows of SUMMARY in."""
+    """Yield P@1 of human captions among 100 images of a corpus, by retriever, from rows of SUMMARY."""
     for row in summary:
         human = row["captioner"] in humans and row["corpus"] == corpus and row["metric"] == "P@1"
         if human and row["candidates"].startswith(AMONG):
@@ -127,7 +127,10 @@ def retrieval_findings(
 
 
 def participants_findings(accuracy: Mapping[str, Iterable[Row]], human: str | None) -> Iterator[Finding]:
-    """How often participants (people, simulated) are right with human captions; rows of ACCURACY of each in."""
+    """Yield how often participants are right with human captions.
+
+    `accuracy` has the rows of ACCURACY of people and of simulated participants.
+    """
     for who, rows in accuracy.items():
         for row in rows:
             if row["caption_type"] == human:
@@ -136,7 +139,7 @@ def participants_findings(accuracy: Mapping[str, Iterable[Row]], human: str | No
 
 
 def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """How often scorers are right on pairs; rows of MATCHING of each in."""
+    """Yield how often scorers are right on pairs, from rows of MATCHING by scorer."""
     for negatives, condition in (("random", "strangers"), ("hard", "look-alikes")):
         for scorer, rows in matching.items():
             for row in rows:
@@ -146,7 +149,10 @@ def matching_findings(matching: Mapping[str, Sequence[Row]]) -> Iterator[Finding
 
 
 def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what trainings by a reward did to the reward and to the variety of captions; `corpora` by captioner."""
+    """Yield how trainings by a reward changed the reward and the variety of captions.
+
+    `corpora` maps a captioner to the corpus of its training.
+    """
     for captioner, change in sorted(changes.items()):
         detail = f"{change.before:.3g} to {change.after:.3g}"
         yield Finding(
@@ -162,7 +168,7 @@ def reward_findings(changes: Mapping[str, Change], corpora: Mapping[str, str]) -
 
 
 def power_findings(claims: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
-    """Yield what comparisons of central claims could have shown, from rows of the CSV of claims."""
+    """Yield the power of the comparisons of central claims, from rows of the CSV of claims."""
     central = {(row["paper"], row["claim"]): row for row in claims if row["power"]}
     for (paper, claim), row in central.items():
         yield Finding("power", f"{paper}: {claim}", float(row["power"]), None, int(row["printed"]), "comparisons")
@@ -176,7 +182,7 @@ def power_notes(claims: Iterable[Mapping[str, str]]) -> Iterator[str]:
 
 
 def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance: Mapping[str, Any]) -> Table:
-    """A row for each finding, in the order of CONDITIONS; `notes` say what else is to be said of what is missing."""
+    """Return the table, with a row for each finding in the order of CONDITIONS. `notes` are further notes below it."""
     records: list[dict[str, Any]] = []
     rows: list[list[Cell]] = []
     reasons: list[str] = []
@@ -205,7 +211,7 @@ def validity_table(findings: Sequence[Finding], notes: Sequence[str], provenance
 
 
 def is_met(found: Finding, condition: Condition) -> bool:
-    """Return whether a finding meets its condition; where the whole interval must, by its lower end."""
+    """Return whether a finding meets its condition. If the whole interval must meet it, the lower end decides."""
     relation = RELATIONS[condition.relation]
     decisive = found.ends[0] if condition.whole and found.ends else found.value
     return bool(relation(decisive, condition.bound))

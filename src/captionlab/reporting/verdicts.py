@@ -1,4 +1,4 @@
-"""Does our number agree with the published one?"""
+"""Verdicts on whether our numbers agree with published ones."""
 
 from collections.abc import Iterable
 from statistics import NormalDist
@@ -12,18 +12,18 @@ Verdict = Literal[
     "agrees", "differs", "cannot tell", "not comparable", "not judged", "no published value", "not in this run"
 ]
 
-# Relative difference up to which two evaluations of the same thing agree. The same published ClipCap
-# weights, evaluated by their authors and again for the DiscriTune paper, differ by up to 3.3 % (nocaps near-domain
-# SPICE 11.26 and 10.89, CIDEr 67.69 and 69.66; COCO BLEU-4 32.15 and 32.60). The gains over
-# ClipCap in the paper's table 1 are 11 % and more of the parent's P@1, so what agrees is not yet the other model.
+# Relative difference up to which two evaluations of the same model agree. The same published ClipCap weights, evaluated
+# by their authors and again for the DiscriTune paper, differ by up to 3.3 % (nocaps near-domain SPICE 11.26 and 10.89,
+# CIDEr 67.69 and 69.66; COCO BLEU-4 32.15 and 32.60). The gains over ClipCap in the paper's Table 1 are 11 % and more
+# of the parent's P@1, so a value that agrees with one model does not yet agree with the other.
 CLOSE = 0.05
 
-# In how many runs a difference that is there is to be shown.
+# Share of runs in which a true difference is to be shown.
 POWERFUL = 0.8
-# Half-widths of a 95 % interval that a true difference must have for the interval to leave 0 out in so many runs.
+# Size of a true difference, in half-widths of a 95 % interval, for which the interval excludes 0 in that share of runs.
 POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWERFUL)) / NormalDist().inv_cdf(0.975)
 
-# The marker of a verdict, and what it means.
+# Verdict -> its marker and meaning.
 MARKERS: dict[Verdict, tuple[str, str]] = {
     "agrees": ("✓", f"our whole 95 % interval is within {CLOSE * 100:.0f} % of the published value"),
     "differs": (
@@ -44,13 +44,14 @@ CONTEXT = (
 
 
 def judge(ours: Measured | None, published: PublishedValue | None, comparable: bool) -> Verdict:
-    """The verdict on our value with its 95 % interval, against the published value in the same unit.
+    """Return the verdict on our value with its 95 % interval, against the published value in the same unit.
 
-    That the published value lies in our interval says little where the interval is wide. So `agrees` asks for the whole
-    interval (its ends included) within CLOSE of the published value, or within its rounding (an equivalence test);
-    `differs` for any other that leaves out all that is printed as the published value; else the run cannot tell. The
-    published value is taken as it is, without the chance of its own images, which no paper prints. `comparable` is what
-    the config says of the whole run: other data or other models make a comparison meaningless however near the numbers.
+    A published value inside our interval says little if the interval is wide. Therefore `agrees` requires the whole
+    interval, ends included, to be within CLOSE of the published value or within its rounding (an equivalence test).
+    `differs` is returned for any other interval that excludes everything that would be printed as the published value.
+    Otherwise the run cannot tell. The published value is taken as exact, because no paper prints its uncertainty over
+    images. `comparable` is the config's setting for the whole run: with other data or other models, a comparison means
+    nothing, however near the numbers are.
     """
     if ours is None:
         return "not in this run"
@@ -68,17 +69,18 @@ def judge(ours: Measured | None, published: PublishedValue | None, comparable: b
 
 
 def judge_below(ours: float, published: PublishedValue | None, comparable: bool) -> Verdict:
-    """The verdict on a p-value where the paper prints a bound, such as p < .001: a larger one shows nothing."""
+    """Return the verdict on a p-value if the paper prints a bound such as p < .001. A larger value shows nothing."""
     if published is None or not comparable:
         return "not comparable" if published else "no published value"
     return "agrees" if ours < published.value else "cannot tell"
 
 
 def smallest_difference(ours: Measured | None) -> float | None:
-    """The smallest true difference that a 95 % interval as wide as ours leaves 0 out for in four of five runs.
+    """Return the smallest true difference that an interval as wide as ours would show in four of five runs.
 
-    That is 1.43 times half of its width: a difference of half the width is shown in every second run only (Cohen 1988,
-    section 2.4). None without a value, and where it has no interval, which is then a point.
+    A difference is shown if the 95 % interval excludes 0. The smallest difference is 1.43 times half the width of the
+    interval: a difference of half the width is shown only in every second run (Cohen 1988, section 2.4). Returns None
+    if there is no value, or if it has no interval (a point).
     """
     if ours is None or ours.ci_low == ours.ci_high:
         return None
@@ -86,7 +88,7 @@ def smallest_difference(ours: Measured | None) -> float | None:
 
 
 def beside(published: PublishedValue | None, verdict: Verdict, smallest: float | None) -> Cell:
-    """The cell of a published value beside ours: its marker and, where the run cannot tell, our smallest difference."""
+    """Return the cell of a published value: its marker and, if the run cannot tell, our smallest difference."""
     if published is None:
         return Cell(MISSING)
     text = f"{published.text} {MARKERS[verdict][0]}" if verdict in MARKERS else published.text
@@ -95,7 +97,7 @@ def beside(published: PublishedValue | None, verdict: Verdict, smallest: float |
 
 
 def legend(verdicts: Iterable[object]) -> str:
-    """One sentence that explains the markers that were used."""
+    """Return a sentence that explains the markers that were used, empty if there are none."""
     used = set(verdicts)
     meanings = [f"{marker} {name}: {meaning}" for name, (marker, meaning) in MARKERS.items() if name in used]
     return "; ".join(meanings) + "." if meanings else ""

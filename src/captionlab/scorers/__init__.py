@@ -1,1 +1,1 @@
-"""Scorers: models that say how well a caption matches an image, one module per family, and how they are stored."""
+"""Scorers: models that score how well a caption matches an image, one family in each module, and their storage."""

@@ -1,4 +1,4 @@
-"""The images of a corpus as a scorer reads them."""
+"""Images of a corpus as a scorer reads them."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -9,16 +9,19 @@ from captionlab.scorers.scorer import Scorer, Visual
 
 
 class ScorerImages:
-    """Images for a scorer, from tables of what it reads; of regions and pixels, few are in memory at a time."""
+    """Images for a scorer, from tables of its features. Of regions and pixels, few are in memory at a time."""
 
     def __init__(
         self, scorer: Scorer, feature_paths: Iterable[str | os.PathLike[str]], device: str | torch.device = "cpu"
     ):
-        """Open the tables, all shards of a corpus: of regions, of embeddings by the scorer's encoder, or of images."""
+        """Open the tables, all shards of a corpus: regions, embeddings by the scorer's encoder, or images."""
         self.scorer, self.device = scorer, device
         self._batch = scorer.open_images([str(path) for path in feature_paths])
 
     @torch.no_grad()
     def visual(self, image_ids: Sequence[str]) -> Visual:
-        """These images as the scorer has read them, in this order; TableError names the first that has no features."""
+        """Return the encoded images `image_ids`, in their order.
+
+        Raises TableError for an image without features.
+        """
         return self.scorer.encode_image(self._batch(image_ids).to(self.device))

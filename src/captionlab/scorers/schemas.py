@@ -1,4 +1,4 @@
-"""The table that says how good a scorer is; apart, so that reports need no torch."""
+"""The table of a scorer's accuracy, in a module of its own so that reports need no torch."""
 
 import pyarrow as pa
 

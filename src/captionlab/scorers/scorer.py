@@ -1,8 +1,8 @@
-"""What every scorer offers: the contract, and that of the families of networks that most scorers are.
+"""The interface of scorers, and of the families of networks that most scorers belong to.
 
-A family is a module of this package: its FAMILY is a subclass of ScorerNetwork, or, for an encoder that is a scorer
-itself, of Scorer; its DECLARATION says what the graph must know of it (captionlab.declarations.ScorerFamily), and its
-name is the name of the module.
+A family is a module of this package. Its FAMILY is a subclass of ScorerNetwork, or of Scorer if an encoder is the
+scorer itself. Its DECLARATION tells the workflow graph about the family (captionlab.declarations.ScorerFamily). The
+name of the family is the name of the module.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from captionlab.regions.batches import RegionBatch, RegionTable
 
 @dataclass(frozen=True)
 class Matching:
-    """Settings of a scorer. Every family has its own defaults, those of its authors' code."""
+    """Settings of a scorer. The defaults of each family are the settings of its authors' code."""
 
     match_index: int
     """which of the two outputs of the itm head says that image and text belong together"""
@@ -39,18 +39,18 @@ class Matching:
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of the head."""
+        """Return the number of outputs of the head."""
         return 2 if self.head == "itm" else 1
 
     def score(self, logits: Tensor) -> Tensor:
-        """Matching scores (B,), from 0 to `scale`, of the head's outputs (B, 2 or 1)."""
-        # UNITER was fine-tuned on the sigmoid, which orders images and texts as the output itself does.
+        """Return matching scores (B,), from 0 to `scale`, from the head's outputs (B, 2 or 1)."""
+        # UNITER was fine-tuned on the sigmoid, which ranks images and texts as the output itself does.
         probability = logits.softmax(1)[:, self.match_index] if self.head == "itm" else logits[:, 0].sigmoid()
         return self.scale * probability
 
 
 def padding_mask(lengths: Sequence[int], longest: int, device: torch.device) -> Tensor | None:
-    """Which positions (B, longest) hold something, for rows of these lengths; None when none is padding."""
+    """Return which positions (B, longest) of rows with `lengths` are no padding, or None if there is no padding."""
     if min(lengths) == longest:
         return None
     return torch.arange(longest, device=device) < torch.tensor(lengths, device=device)[:, None]
@@ -58,7 +58,7 @@ def padding_mask(lengths: Sequence[int], longest: int, device: torch.device) -> 
 
 @dataclass(frozen=True)
 class Visual:
-    """Images as a scorer has read them."""
+    """Images as encoded by a scorer."""
 
     states: Tensor
     """(N, R, width), padded at the end of each row"""
@@ -67,39 +67,42 @@ class Visual:
 
     @property
     def mask(self) -> Tensor | None:
-        """Which positions (N, R) are no padding; None when none is."""
+        """Return which positions (N, R) are no padding, or None if there is no padding."""
         return padding_mask(self.counts, self.states.shape[1], self.states.device)
 
     def select(self, rows: Sequence[int]) -> "Visual":
-        """The images at these rows, which may be repeated or left out, with no more padding than they need."""
+        """Return the images at `rows`, which may repeat or omit images, with no more padding than they need."""
         counts = [self.counts[row] for row in rows]
         index = torch.tensor(rows, device=self.states.device)
         return Visual(self.states[:, : max(counts)].index_select(0, index), counts)
 
 
 class Scorer(nn.Module, ABC):
-    """Says how well captions match images, which are encoded once, so that `score` costs what depends on captions."""
+    """Base class of scorers, which score how well captions match images.
+
+    Images are encoded once, so that `score` only repeats the computations that depend on captions.
+    """
 
     @abstractmethod
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        """What gives images of these tables by their identifiers, as `encode_image` takes them."""
+        """Return a function that gives images of tables by their ids, in the form that `encode_image` takes."""
 
     @abstractmethod
     def encode_image(self, images: Any) -> Visual:
-        """What does not depend on captions, computed once per image."""
+        """Return the encoded images: everything that does not depend on captions."""
 
     @abstractmethod
     def score(
         self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
     ) -> Tensor:
-        """Matching scores (B,) of captions, without gradient, `batch` captions at a time.
+        """Return matching scores (B,) of captions, without gradient, computed in batches of `batch` captions.
 
-        `rows` (B,) says which of the images of `visual` each caption is about; without it, caption i is about image i.
+        `rows` (B,) says which image of `visual` each caption is about; without it, caption i is about image i.
         """
 
 
 class ScorerNetwork(Rebuilt, Member, ABC):
-    """The network of a family, which reads the regions of an image and word pieces, if it does not say otherwise."""
+    """Base class of the network of a family. By default it reads the regions of an image, and word pieces."""
 
     MATCHING: ClassVar[Matching]
     """its authors' way to make a score"""
@@ -113,40 +116,41 @@ class ScorerNetwork(Rebuilt, Member, ABC):
     @classmethod
     @abstractmethod
     def from_published(cls, *checkpoint: Any, **options: Any) -> tuple[Self, dict[str, Tensor]]:
-        """A network of the sizes that a published state dict has, and the weights to load into it.
+        """Return a network with the sizes of a published state dict, and the weights to load into it.
 
-        `options` are the `head` of `Matching` and the keys of the config that the family declares, which the weights do
-        not tell. A KeyError names a tensor that is missing; ValueError for a head that there is not.
+        `options` are the `head` of `Matching` and the config keys that the family declares, which cannot be read off
+        the weights. Raises KeyError for a missing tensor, ValueError for a head that the family does not have, and
+        CheckpointError if a number of heads is not given.
         """
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        """What gives images of these tables by their identifiers, by default as a RegionBatch."""
+        """Return a function that gives images of tables by their ids, by default as a RegionBatch."""
         return RegionTable(paths).batch
 
     @abstractmethod
     def encode_image(self, images: Any) -> Visual:
-        """What does not depend on captions."""
+        """Return the encoded images: everything that does not depend on captions."""
 
     @abstractmethod
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text; `mask` (B, T) hides padding of `ids` (B, T)."""
+        """Return the head's logits (B, outputs) of image-text pairs; `mask` (B, T) hides padding of `ids` (B, T)."""
 
     @property
     def word_embeddings(self) -> nn.Embedding:
-        """The table of word pieces."""
+        """Return the table of word-piece embeddings."""
         return cast(nn.Embedding, self.get_submodule(self.WORDS))
 
     @property
     def region_projection(self) -> nn.Linear:
-        """The layer that the features of regions go through first."""
+        """Return the layer that projects the features of regions."""
         return cast(nn.Linear, self.get_submodule(self.PROJECTION))
 
 
 class NetworkScorer(Scorer):
-    """A scorer that is a network with word pieces and a way to make a score."""
+    """Scorer that is a network with word pieces and settings of matching."""
 
     def __init__(self, network: ScorerNetwork, words: WordPieces, matching: Matching):
-        """Join a network of one of the families, its vocabulary and settings; ValueError when they do not fit."""
+        """Join a network of a family, its vocabulary and its settings. Raises ValueError if they do not fit."""
         super().__init__()
         architecture = network.architecture
         if len(words.pieces) != architecture["vocabulary"]:
@@ -161,11 +165,14 @@ class NetworkScorer(Scorer):
         self.network, self.words, self.matching = network, words, matching
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        """What gives images of these tables by their identifiers, as the network reads them."""
+        """Return a function that gives images of tables by their ids, as the network reads them."""
         return self.network.open_images(paths)
 
     def encode_image(self, images: RegionBatch | Tensor) -> Visual:
-        """What does not depend on captions, computed once per image; ValueError for regions of another detector."""
+        """Return the encoded images: everything that does not depend on captions.
+
+        Raises ValueError for regions of another size than the network reads.
+        """
         if isinstance(images, RegionBatch):
             size, expected = images.features.shape[2], self.network.architecture["region_size"]
             if size != expected:
@@ -176,7 +183,7 @@ class NetworkScorer(Scorer):
         return self.network.encode_image(images)
 
     def encode_text(self, captions: Sequence[str]) -> list[list[int]]:
-        """Token ids of each caption, cut to the length that the scorer reads."""
+        """Return the token ids of each caption, cut to the scorer's `max_tokens`."""
         return self.words.encode(captions, self.matching.max_tokens)
 
     def logits(
@@ -186,10 +193,10 @@ class NetworkScorer(Scorer):
         rows: Sequence[int] | Tensor | None = None,
         batch: int = 32,
     ) -> Tensor:
-        """The head's outputs (B, 2), or (B, 1) of a retrieval head, with gradient, for captions as token ids.
+        """Return the head's outputs (B, 2), or (B, 1) of a retrieval head, with gradient, for captions as token ids.
 
-        `rows` (B,) says which of the images of `visual` each caption is about; without it, caption i is about image i.
-        What occurs twice is computed once, `batch` captions of about the same length at a time.
+        `rows` (B,) says which image of `visual` each caption is about; without it, caption i is about image i. Each
+        distinct pair is computed once, in batches of `batch` captions of similar length.
         """
         if rows is None:
             rows = range(len(tokens))
@@ -211,5 +218,5 @@ class NetworkScorer(Scorer):
     def score(
         self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
     ) -> Tensor:
-        """Matching scores (B,) of captions, without gradient; `rows` and `batch` as for `logits`."""
+        """Return matching scores (B,) of captions, without gradient; `rows` and `batch` are as for `logits`."""
         return self.matching.score(self.logits(visual, self.encode_text(captions), rows, batch))

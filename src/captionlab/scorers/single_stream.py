@@ -1,4 +1,4 @@
-"""The network that UNITER and ROSITA share: the words and the regions of an image go through one BERT together."""
+"""Network of UNITER and ROSITA: the words and the regions of an image go through one BERT together."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -12,9 +12,10 @@ from captionlab.scorers.scorer import ScorerNetwork, Visual
 
 
 class SingleStream(ScorerNetwork):
-    """A BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
+    """BERT over [text, regions]. A family sets `REGIONS`, the module that embeds regions.
 
-    UNITER pads once behind both, ROSITA each, which changes nothing: padding is masked, and regions have no position.
+    UNITER pads once after text and regions, ROSITA after each. The results are equal, because padding is masked and
+    regions have no position.
     """
 
     REGIONS: type[nn.Module]
@@ -42,12 +43,12 @@ class SingleStream(ScorerNetwork):
 
     @classmethod
     def fitting(cls, weights: Mapping[str, Tensor], heads: int | None) -> Self:
-        """A network of the sizes of these weights, with so many heads. KeyError for a missing one."""
+        """Return a network with the sizes of `weights` and with `heads` heads. Raises KeyError for a missing tensor."""
         region_size, outputs = weights[f"{cls.PROJECTION}.weight"].shape[1], len(weights["head.bias"])
         return cls(region_size=region_size, outputs=outputs, **read_sizes(weights, heads))
 
     def states(self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice = slice(None)) -> Tensor:
-        """Final states (B, T + R, width) of text and regions, at all positions or some."""
+        """Return final states (B, T + R, width) of text and regions, at all positions or at `positions`."""
         states = torch.cat([self.embeddings(ids), visual.states], dim=1)
         mask = join(mask, ids.shape[1], visual.mask, visual.states.shape[1])
         for layer in self.layer[:-1]:
@@ -55,9 +56,12 @@ class SingleStream(ScorerNetwork):
         return self.layer[-1](states, mask, positions)
 
     def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
+        """Return a summary (B, width) of each image and text.
+
+        The last layer is computed for the first token alone.
+        """
         return torch.tanh(self.pooler(self.states(visual, ids, mask, FIRST)))
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
+        """Return the head's logits (B, outputs) of image-text pairs; `mask` (B, T) hides padding of `ids` (B, T)."""
         return self.head(self.pooled(visual, ids, mask))

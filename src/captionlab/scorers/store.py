@@ -1,4 +1,4 @@
-"""Scorers on disk: config.json, model.safetensors and, of all but encoders, vocab.txt in a folder."""
+"""Scorers on disk: a folder with config.json, model.safetensors and vocab.txt. Encoders have no vocab.txt."""
 
 import json
 import os
@@ -23,11 +23,12 @@ FILES = ("config.json", "model.safetensors", "vocab.txt")
 def new_scorer(
     config: Mapping[str, Any], texts: Iterable[str], region_size: int, device: str | torch.device = "cpu"
 ) -> NetworkScorer:
-    """A scorer with random weights, to be trained, for regions with `region_size` numbers; its word pieces are learnt.
+    """Return a scorer with random weights, to be trained, for regions with `region_size` numbers.
 
-    `config` is its block of the config: `family`, `architecture` (all sizes but those of regions and head; `vocabulary`
-    is how many word pieces there may be), and perhaps settings of `Matching`. It reads texts as long as it has
-    positions, unless `max_tokens` says otherwise. A CheckpointError says what does not fit.
+    Its word pieces are learnt from `texts`. `config` is the scorer's block of the config: `family`, `architecture` (all
+    sizes except the sizes of regions and head; `vocabulary` is the largest number of word pieces), and optionally
+    settings of `Matching`. Unless `max_tokens` is set, the scorer reads as many tokens as it has positions. Raises
+    CheckpointError if the config does not fit.
     """
     sizes = dict(config["architecture"])
     count = sizes.pop("vocabulary")
@@ -48,12 +49,13 @@ def import_scorer(
     vocabulary: str | os.PathLike[str],
     directory: str | os.PathLike[str],
 ) -> None:
-    """Store a scorer whose weights lie in a PyTorch or safetensors file, published or made here.
+    """Store a scorer whose weights lie in a PyTorch or safetensors file, published or made by captionlab.
 
-    `config` is its block of the config: `family`, perhaps settings of `Matching`, and perhaps what cannot be read off
-    published weights, as `heads` (`from_published` of the family says what there is), if no config.json of transformers
-    beside them says it. Of one made here, config.json beside the weights says all. ValueError for a size that a
-    config.json contradicts; a CheckpointError says what does not fit.
+    `config` is the scorer's block of the config: `family`, optionally settings of `Matching`, and sizes that cannot be
+    read off published weights, such as `heads`, unless a config.json of transformers beside the weights has them. The
+    method `from_published` of the family lists these sizes. If the scorer was made by captionlab, config.json beside
+    the weights describes it. Raises ValueError for a size that a config.json contradicts, and CheckpointError if
+    weights, vocabulary or config do not fit.
     """
     beside, state = Path(weights).with_name(NAME), read_checkpoint(weights)
     if found := made_here(beside, "scorers", config["family"]):
@@ -68,7 +70,7 @@ def import_scorer(
 def save_scorer(
     scorer: NetworkScorer, directory: str | os.PathLike[str], origin: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the three files of a scorer; `origin` is what config.json shall say about where it comes from."""
+    """Write config.json, model.safetensors and vocab.txt of a scorer; `origin` is stored in config.json."""
     network = scorer.network
     config = {
         "family": network.family,
@@ -82,13 +84,16 @@ def save_scorer(
 
 
 def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Scorer:
-    """Read a scorer of any family, frozen, in evaluation mode; a CheckpointError names the file that does not fit."""
+    """Read a scorer of any family, frozen, in evaluation mode.
+
+    Raises CheckpointError, which names the file, if a file does not fit.
+    """
     config, weights, vocabulary = (Path(directory) / name for name in FILES)
     try:
         described = json.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error
-    if "scorer" in described:  # by an encoder that is a scorer, its family as such
+    if "scorer" in described:  # an encoder that is a scorer; `family` is then the encoder's
         return cast(Scorer, family_class("scorers", described["scorer"]).load(directory, device))
     scorer = _described(config, described, vocabulary, {})
     _load_weights(scorer, read_checkpoint(weights), weights)
@@ -98,7 +103,7 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
 def _described(
     path: Path, described: Mapping[str, Any], vocabulary: str | os.PathLike[str], settings: Mapping[str, Any]
 ) -> NetworkScorer:
-    """The scorer of a config.json, without values, with some settings of its `Matching` changed."""
+    """Return the scorer that a config.json describes, on `meta`, with `settings` in place of its own."""
     try:
         matching = Matching(**{**described["matching"], **settings})
         with torch.device("meta"):
@@ -115,7 +120,7 @@ def _published(
     vocabulary: str | os.PathLike[str],
     checkpoint: Mapping[str, Any],
 ) -> tuple[NetworkScorer, dict[str, Any]]:
-    """A scorer of the sizes of a published checkpoint, without values, and the weights to load into it."""
+    """Return a scorer with the sizes of a published checkpoint, on `meta`, and the weights to load into it."""
     family, matching = family_class("scorers", config["family"]), _matching(config)
     known = {"family", "regions", "weights", "vocabulary", *_settings(config)}
     options = {name: value for name, value in config.items() if name not in known}
@@ -140,16 +145,16 @@ def _published(
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of `Matching` that a config gives."""
+    """Return the settings of `Matching` in a config."""
     return {field.name: config[field.name] for field in fields(Matching) if field.name in config}
 
 
 def _matching(config: Mapping[str, Any]) -> Matching:
-    """The settings of the family of a config with those that it gives."""
+    """Return the default settings of a config's family, updated by the settings in the config."""
     return replace(family_class("scorers", config["family"]).MATCHING, **_settings(config))
 
 
 def _load_weights(scorer: NetworkScorer, weights: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
-    """Put these tensors, in single precision, in the place of the network's own, which need not have any values yet."""
+    """Load weights in single precision into a scorer, which may be on `meta`. Raises CheckpointError for a misfit."""
     check_fit(path, scorer.network.family, scorer.network.state_dict(), weights)
     scorer.network.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)

@@ -1,1 +1,1 @@
-"""What a config reads and does not make: where each file comes from, and how it is fetched."""
+"""Files that a config reads and the workflow does not make: where they come from and how they are fetched."""

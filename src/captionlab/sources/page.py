@@ -1,6 +1,6 @@
-"""The tables of docs/data.md, made of the table of sources.
+"""The tables of docs/data.md, generated from the table of sources.
 
-`python -m captionlab.sources.page` writes them anew, between the lines `<!-- sources: section -->` and `<!-- end -->`.
+`python -m captionlab.sources.page` writes them again, between the lines `<!-- sources: section -->` and `<!-- end -->`.
 """
 
 import re
@@ -13,7 +13,7 @@ _TABLE = re.compile(r"(<!-- sources: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTA
 
 
 def with_tables(text: str, sources: list[Source]) -> str:
-    """A page with its tables as the sources have them."""
+    """Return the text of a page with its tables regenerated from the sources."""
     return _TABLE.sub(lambda found: f"{found[1]}{_table(found[2], sources)}{found[3]}", text)
 
 
@@ -32,7 +32,7 @@ def _size(source: Source) -> str:
 
 
 def _origin(source: Source) -> str:
-    """Where a source comes from: in words, its addresses, and who states them; or what is to be done by hand."""
+    """Return the origin of a source as Markdown: addresses with the text that states them, or what to do by hand."""
     if source.by_hand:
         return f"{source.origin}. **By hand:** {source.by_hand}"
     if source.repository:

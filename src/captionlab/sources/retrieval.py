@@ -1,8 +1,8 @@
-"""What of a config is missing, what is said of it before anything is fetched, and how it is fetched.
+"""Retrieval of the files that a config names and that are missing: what to fetch, its description, and the transfer.
 
-Below `data` there are, beside the files themselves: `sources.lock.json`, what was fetched with its checksum, to which
-later transfers are held; `.retrieve.lock`, by which of two runs at once one waits; and `.retrieve/`, where files lie
-until they are whole.
+Besides the files themselves, the folder `data` holds three things. `sources.lock.json` lists the fetched files with
+their checksums, against which later transfers are checked. `.retrieve.lock` makes one of two simultaneous runs wait.
+`.retrieve/` holds files until they are complete.
 """
 
 import datetime
@@ -31,30 +31,34 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Sources of files below a folder, `data`."""
+    """The retrieval of sources into a folder, `data`."""
 
     sources: list[Source]
     data: Path
 
     @property
     def record(self) -> Path:
-        """The lock file: of each file that was fetched its sha256, bytes, address and day, and the hub's commit."""
+        """Return the path of the lock file.
+
+        It has the sha256, size, address and day of each fetched file, and the commit of files of the hub.
+        """
         return self.data / "sources.lock.json"
 
     @cached_property
     def missing(self) -> list[Source]:
-        """Those of which something is not there; looked at once."""
+        """Return the sources with a missing file; this is checked once."""
         return [source for source in self.sources if source.missing(self.data)]
 
     @property
     def fetchable(self) -> list[Source]:
-        """Those of the missing ones that have an address."""
+        """Return the missing sources that have an address."""
         return [source for source in self.missing if not source.by_hand]
 
     def looked_up(self) -> "Retrieval":
-        """The same, with what the hub says of missing repositories of unknown size: bytes, licence and commit.
+        """Return a copy with the size, licence and commit that the hub states for missing repositories of unknown size.
 
-        Of one that cannot be asked nothing more is known; why that is will be said when it is fetched.
+        If the hub cannot be asked about a repository, its source is unchanged, and the error is raised when it is
+        fetched.
         """
         return replace(self, sources=[self._looked_up(source) for source in self.sources])
 
@@ -71,7 +75,7 @@ class Retrieval:
         return replace(source, size=size, licence=licence, revision=found.commit)
 
     def described(self) -> str:
-        """What is missing, how large it is and under which licence, and what is to be done by hand; lines."""
+        """Return lines of text about what is missing, with sizes and licences, and about what must be done by hand."""
         by_hand = [source for source in self.missing if source.by_hand]
         if not self.missing:
             return f"Everything that the config names is there ({self.data}).\n"
@@ -89,9 +93,10 @@ class Retrieval:
         return "\n".join(lines) + "\n"
 
     def fetch(self) -> None:
-        """Fetch what is missing; a SourceError lists what could not be had, when all else was fetched.
+        """Fetch the missing sources. Raises SourceError, after fetching the others, if some could not be fetched.
 
-        A run that comes second waits, and finds what the first one fetched.
+        The message lists the failures. A second simultaneous run waits and then uses the files that the first run
+        fetched. Raises DiskFull at once if the disk is full.
         """
         staging = self.data / ".retrieve"
         self.data.mkdir(parents=True, exist_ok=True)
@@ -113,9 +118,9 @@ class Retrieval:
             raise SourceError(f"{what}:\n" + "\n".join(f"  - {line}" for line in failed))
 
     def _check_room(self, folder: Path) -> None:
-        """Raise a SourceError before anything is fetched where the sizes that are known do not fit together.
+        """Raise DiskFull before anything is fetched if the known sizes do not fit on the disk.
 
-        What came of a file earlier is there already. An archive and what is in it lie beside each other for a while.
+        Bytes of earlier transfers are on the disk already. An archive and its members need room at the same time.
         """
         from captionlab.sources.unpacking import check_room
 
@@ -129,7 +134,7 @@ class Retrieval:
         check_room(sum(max(0, sizes[name] - came[name]) for name in sizes) + max(archives, default=0), folder)
 
     def _fetch(self, source: Source, staging: Path) -> None:
-        """Fetch what of a source is missing, and put it in place."""
+        """Fetch the missing files of a source and put them in place."""
         missing = source.missing(self.data)
         if not missing:
             logger.info("%s is there by now", source.name)
@@ -159,7 +164,7 @@ class Retrieval:
         self._note(source.name, what)
 
     def _unpack(self, source: Source, file: Path, members: Mapping[str, str], staging: Path) -> None:
-        """Put members of an archive in place, which is deleted then."""
+        """Put members of an archive in place and delete the archive."""
         from captionlab.sources.unpacking import BadArchive, NoMember, unpack
 
         unpacked = staging / f"{source.name}.unpacked"
@@ -188,14 +193,14 @@ class Retrieval:
         self._note(key, what)
 
     def _revision(self, source: Source) -> str:
-        """What a repository is asked for: a branch moves, so it is the commit of what came of it at first sight."""
+        """Return the commit to request: for a branch, which may move, the commit at which it was first fetched."""
         if commit(source.revision):
             return source.revision
         known = (what for key, what in self._records().items() if key.startswith(f"{source.repository}/"))
         return next((str(what["commit"]) for what in known if "commit" in what), source.revision)
 
     def _whole_repository(self, source: Source, place: str, staging: Path) -> None:
-        """Fetch the files of a repository, each as it comes, and put their folder in place when all are there."""
+        """Fetch the files of a repository one by one, and put their folder in place when it is complete."""
         from captionlab.sources.transfer import look_at_repository
         from captionlab.sources.unpacking import check_room
 
@@ -210,7 +215,10 @@ class Retrieval:
     def _first(
         self, source: Source, key: str, looks: Sequence[Callable[[], "Remote"]], staging: Path
     ) -> tuple[Path, dict[str, Any]]:
-        """The file from the first address that has it, as it is expected, and what is to be noted of it."""
+        """Return the file from the first address that provides it as expected, and its entry for the lock file.
+
+        Raises SourceError with the reason per address if no address does.
+        """
         from captionlab.sources.transfer import checked, drop_others, transfer
 
         known, tried = self._recorded(key), []
@@ -229,7 +237,7 @@ class Retrieval:
                 raise
             except SourceError as error:
                 tried.append(f"{error} ({remote.address})" if file else str(error))
-                if file:  # came, and is not what it should be
+                if file:  # the file came, but is not the expected file
                     file.unlink()
                 continue
             drop_others(file)
@@ -259,14 +267,15 @@ class Retrieval:
 
 
 def put(path: Path, target: Path) -> None:
-    """Move a file or folder to where it belongs, as a whole; what somebody put there meanwhile stays instead.
+    """Move a file or folder to its target as a whole, unless something was put there meanwhile.
 
-    A SourceError says why it cannot be there; a DiskFull, that its disk is full.
+    An existing target is kept, and `path` is deleted. Raises SourceError if the target cannot be written, and DiskFull
+    if its disk is full.
     """
     refuse_links([target])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:  # FileExistsError too: a file in a folder's place
+    except OSError as error:  # including FileExistsError: a file in place of a folder
         raise written_badly(target.parent, error) from error
     try:
         _move(path, target)
@@ -278,13 +287,13 @@ def put(path: Path, target: Path) -> None:
 
 
 def _move(path: Path, target: Path) -> None:
-    """Move, unless something is there: a FileExistsError."""
+    """Move a file or folder. Raises FileExistsError if the target exists."""
     if is_there(target):
         raise FileExistsError(target)
     try:
         _place(path, target)
     except OSError as error:
-        if error.errno != errno.EXDEV:  # a folder below `data` that is on another disk
+        if error.errno != errno.EXDEV:  # EXDEV: a folder below `data` is on another disk
             raise
         beside = target.with_name(f".{target.name}.partial")
         _remove(beside)
@@ -299,12 +308,12 @@ def _move(path: Path, target: Path) -> None:
 
 def _place(path: Path, target: Path) -> None:
     if path.is_dir():
-        os.replace(path, target)  # fails where a folder with something in it, or a file, is there
+        os.replace(path, target)  # fails if the target is a file or a folder that is not empty
         return
     try:
-        os.link(path, target)  # fails where anything is there
+        os.link(path, target)  # fails if the target exists
     except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP):  # a disk that knows no hard links
+        if error.errno not in (errno.EPERM, errno.ENOTSUP):  # other errors than a disk without hard links
             raise
         os.replace(path, target)
         return
@@ -316,7 +325,7 @@ def _remove(path: Path) -> None:
 
 
 def refuse_links(targets: Iterable[Path]) -> None:
-    """Raise a SourceError where something is to go to a link, or to a folder on which a disk is mounted."""
+    """Raise SourceError if a target is a link to nothing, a link to an empty folder, or an empty mounted disk."""
     for target in targets:
         if target.is_symlink() and not target.exists():
             raise SourceError(f"{target} is a link to {os.readlink(target)}, where nothing is; delete or mend the link")
@@ -327,8 +336,8 @@ def refuse_links(targets: Iterable[Path]) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock, and say so where it has to be waited for."""
-    from filelock import FileLock, Timeout  # not where a plan is made, which needs Snakemake alone
+    """Hold a lock, and log a message if it has to be waited for."""
+    from filelock import FileLock, Timeout  # imported here, because making a plan needs Snakemake only
 
     lock = FileLock(path)
     try:
@@ -343,7 +352,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _lines(source: Source) -> Iterator[str]:
-    """What is said of a source before it is fetched."""
+    """Yield the lines that describe a source before it is fetched."""
     size = "size unknown" if source.bytes is None else _size(source.bytes)
     where = f"{source.repository}, revision {source.revision}" if source.repository else " or ".join(source.addresses)
     yield f"  {source.name}: {source.what} ({size}; licence: {source.licence})"
@@ -355,7 +364,7 @@ def _lines(source: Source) -> Iterator[str]:
 
 
 def _size(size: int) -> str:
-    """Bytes in the unit that they are read in."""
+    """Return a number of bytes as text in MB or GB."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 

@@ -1,4 +1,4 @@
-"""The table of sources, resources/sources.yaml: of each file that configs name address, size, licence."""
+"""The table of sources, resources/sources.yaml, with the address, size and licence of each file that configs name."""
 
 import errno
 import re
@@ -14,15 +14,15 @@ _UNITS = {"MB": 10**6, "GB": 10**9}
 
 
 class SourceError(RuntimeError):
-    """Something cannot be fetched, or is not what it was; the message says what, why, and what to do."""
+    """A source cannot be fetched or has changed; the message says what, why, and what to do."""
 
 
 class DiskFull(SourceError):
-    """Nothing more can be fetched before somebody makes room."""
+    """The disk is full, so nothing more can be fetched before somebody makes room."""
 
 
 def written_badly(path: Path, error: OSError) -> SourceError:
-    """The error to raise where a file or folder cannot be written."""
+    """Return the error to raise if a file or folder cannot be written; it is DiskFull if the disk is full."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"the disk that holds {path} is full; make room and run again")
     return SourceError(f"{path} cannot be written ({error.strerror or error})")
@@ -30,7 +30,7 @@ def written_badly(path: Path, error: OSError) -> SourceError:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Something that is fetched as a whole: a file, an archive, or files of a repository on the Hugging Face hub."""
+    """A source that is fetched as a whole: a file, an archive, or files of a repository on the Hugging Face hub."""
 
     name: str
     what: str
@@ -59,7 +59,7 @@ class Source:
 
     @property
     def bytes(self) -> int | None:
-        """How large the transfer is, or about; None where that is not known."""
+        """Return the exact or approximate size of the transfer in bytes, None if unknown."""
         if isinstance(self.size, str):
             number, unit = self.size.split()
             return int(float(number) * _UNITS[unit])
@@ -67,21 +67,21 @@ class Source:
 
     @property
     def is_archive(self) -> bool:
-        """Whether an address leads to an archive, of which members are unpacked."""
+        """Return whether the addresses lead to an archive whose members are unpacked."""
         return self.repository is None and any(member is not None for member in self.places.values())
 
     def missing(self, data: Path) -> list[str]:
-        """The places where nothing is, or an empty folder."""
+        """Return the places of the source below `data` where there is no file, or only an empty folder."""
         return [place for place in self.places if not is_there(data / place)]
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file, or a folder with something in it, is there."""
+    """Return whether a path is an existing file or a folder that is not empty."""
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
 def read_sources(path: Path = TABLE) -> list[Source]:
-    """The sources of a table, in its order."""
+    """Return the sources of a table, in its order."""
     found = []
     for section, sources in read_yaml(path).items():
         for name, keys in sources.items():
@@ -93,7 +93,7 @@ def read_sources(path: Path = TABLE) -> list[Source]:
 
 
 def hub_source(repository: str, revision: str, kind: str) -> Source:
-    """A dataset or model on the hub that a config names by repository and revision; its files lie in `hub_folder`."""
+    """Return the source of a dataset or model of the hub by repository and revision; its files go to `hub_folder`."""
     return Source(
         name=f"{repository}@{revision}",
         what=f"a {'data set' if kind == 'dataset' else kind} that the config names",
@@ -108,24 +108,24 @@ def hub_source(repository: str, revision: str, kind: str) -> Source:
 
 
 def hub_folder(repository: str, revision: str) -> str:
-    """Where the files of a repository on the hub lie below `data`."""
+    """Return the folder of a repository of the hub, relative to `data`."""
     return f"hub/{repository}/{revision}"
 
 
 def hub_models(paths: Iterable[str]) -> list[Source]:
-    """The models on the hub among paths below `data`: hub/owner/name/commit, all of it or a file in it."""
+    """Return the sources of the hub models among paths below `data`: hub/owner/name/commit or files in such folders."""
     found = (re.match(r"hub/([^/]+/[^/]+)/([0-9a-f]{40})(/|$)", path) for path in paths)
     pairs = dict.fromkeys((match[1], match[2]) for match in found if match)
     return [hub_source(*pair, "model") for pair in pairs]
 
 
 def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:
-    """The sources of what a config names, in the order of the table, each with those of its places that are asked for.
+    """Return the sources that provide the given paths, in the order of the table, each with the requested places only.
 
-    That is a place which is named, or holds what is named, or is in a folder that is named.
+    A place is requested if a path names it, is inside it, or is a folder that contains it.
     """
     named = [f"{path.rstrip('/')}/" for path in paths]
-    if not named:  # as of most models, which are trained
+    if not named:  # the usual case for models, most of which are trained
         return []
 
     def asked(place: str) -> bool:
@@ -137,5 +137,5 @@ def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:
 
 
 def commit(revision: str) -> bool:
-    """Whether a revision can never become another one."""
+    """Return whether a revision is a full commit hash, which never changes, and no branch or tag."""
     return re.fullmatch("[0-9a-f]{40}", revision) is not None

@@ -1,7 +1,8 @@
-"""Files from an address: resumed where a transfer was cut, by the well-kept parts of huggingface_hub.
+"""Transfers of files from an address, which resume where an earlier transfer stopped, based on huggingface_hub.
 
-Its `http_get` asks for what is left of a file (Range), waits and goes on when a connection breaks, and knows proxies
-and certificates by the environment variables of httpx. pooch and Snakemake's plug-in for HTTP begin anew each time.
+`http_get` of huggingface_hub requests the rest of a file (Range), retries when a connection breaks, and supports
+proxies and certificates through the environment variables of httpx. pooch and Snakemake's plug-in for HTTP restart from
+the beginning.
 """
 
 import errno
@@ -21,13 +22,13 @@ from captionlab.progress import Bar
 from captionlab.sources.table import DiskFull, SourceError
 from captionlab.sources.unpacking import check_room
 
-_PLAIN = {"Accept-Encoding": "identity"}  # sizes are those of the file
+_PLAIN = {"Accept-Encoding": "identity"}  # so that the stated size is the size of the file
 _PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A file on a server, as the server describes it before it is fetched."""
+    """A file on a server, as the server describes it before the transfer."""
 
     address: str
     size: int | None = None
@@ -39,7 +40,10 @@ class Remote:
 
 
 def look(address: str) -> Remote:
-    """What a server says of a file; an empty description where it does not say, as some know no HEAD."""
+    """Return what a server states about a file: size and ETag or date.
+
+    Fields are None if the server does not state them, for example because it does not support HEAD.
+    """
     try:
         answer = get_session().head(address, headers=_PLAIN, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT)
     except (httpx2.HTTPError, OfflineModeIsEnabled):
@@ -48,13 +52,16 @@ def look(address: str) -> Remote:
         return Remote(address)
     size = answer.headers.get("Content-Length", "")
     tag: str | None = answer.headers.get("ETag")
-    # A weak tag does not promise the same bytes.
+    # A weak ETag does not guarantee equal bytes.
     tag = answer.headers.get("Last-Modified") if not tag or tag.startswith("W/") else tag
     return Remote(address, int(size) if size.isdigit() else None, tag)
 
 
 def look_on_hub(repository: str, kind: str, revision: str, file: str) -> Remote:
-    """What the hub says of a file of a repository; where it is kept as a large file, its checksum too."""
+    """Return what the hub states about a file of a repository, with its sha256 if it is stored as a large file.
+
+    Raises SourceError if the hub cannot be asked.
+    """
     address = hf_hub_url(repository, file, repo_type=kind, revision=revision)
     try:
         told = get_hf_file_metadata(address)
@@ -69,9 +76,10 @@ _OF_MODEL = re.compile(r"[^/]+\.(safetensors|json|jinja|txt|model)")
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository of the hub at one commit: its licence, and the bytes of each of its files, hidden ones aside.
+    """A repository of the hub at one commit: its licence and the size in bytes of each file, without hidden files.
 
-    Of a model those alone that transformers reads: many have the same weights in other formats beside them.
+    For a model, only the files that transformers reads are listed, because many repositories also have the same weights
+    in other formats.
     """
 
     commit: str
@@ -80,7 +88,11 @@ class Repository:
 
 
 def look_at_repository(repository: str, kind: str, revision: str) -> Repository:
-    """What the hub says of a repository as a whole; a SourceError says why it cannot be asked."""
+    """Return what the hub states about a repository as a whole.
+
+    Raises SourceError if the hub cannot be asked, if the repository has no files, or if a file name would leave its
+    folder.
+    """
     api = HfApi(endpoint=constants.ENDPOINT)
     info = api.dataset_info if kind == "dataset" else api.model_info
     try:
@@ -99,9 +111,10 @@ def look_at_repository(repository: str, kind: str, revision: str) -> Repository:
 
 
 def transfer(remote: Remote, folder: Path, name: str) -> Path:
-    """Fetch a file into a folder; what is there of an earlier transfer of the same file is kept. Returns its path.
+    """Fetch a file into a folder and return its path; an earlier partial transfer of the same file is continued.
 
-    A SourceError says why it cannot be had; what came of it stays, so that the next transfer goes on.
+    Raises SourceError if the file cannot be fetched, and DiskFull if the disk is full. The bytes fetched so far are
+    kept for the next transfer.
     """
     if constants.is_offline_mode():
         raise SourceError(f"{remote.address} is not asked, as HF_HUB_OFFLINE is set")
@@ -136,7 +149,7 @@ def transfer(remote: Remote, folder: Path, name: str) -> Path:
 
 
 def drop_others(path: Path) -> None:
-    """Delete what came of a file by other addresses, or of it as it was before, once it is here and checked."""
+    """Delete the partial files of other addresses or versions of a file, after the file was fetched and checked."""
     name = path.name.rsplit(".", 2)[0]
     for other in path.parent.glob(f"{escape(name)}.{'[0-9a-f]' * 16}.partial"):
         if other != path:
@@ -144,7 +157,11 @@ def drop_others(path: Path) -> None:
 
 
 def checked(path: Path, sha256: str | None, size: int | None, whose: str) -> str:
-    """The sha256 of a file that was fetched; a SourceError where that, or its size in bytes, is not as expected."""
+    """Return the sha256 of a fetched file.
+
+    Raises SourceError if the file is a web page, or if its sha256 or its size in bytes is not as expected. `whose`
+    names where the expected values come from.
+    """
     with open(path, "rb") as file:
         if _PAGE.match(file.read(64)):
             raise SourceError("a web page came in place of the file: its address may ask for a log-in or a click")
@@ -158,7 +175,7 @@ def checked(path: Path, sha256: str | None, size: int | None, whose: str) -> str
 
 
 def reason(address: str, error: Exception) -> str:
-    """Why an address could not be had, in a few words."""
+    """Return in a few words why an address could not be fetched."""
     if isinstance(error, OfflineModeIsEnabled):
         return f"{address} is not asked, as HF_HUB_OFFLINE is set"
     if isinstance(error, HfHubHTTPError) and error.response is not None:

@@ -1,4 +1,4 @@
-"""Archives, of which no member leaves the folder that they are unpacked into."""
+"""Unpacking of archives. No member can leave the folder into which it is unpacked."""
 
 import lzma
 import shutil
@@ -16,29 +16,30 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tarfile.TarError, EOF
 
 
 class BadArchive(SourceError):
-    """The archive is none, broken, or has what may not be unpacked: it is of no use."""
+    """The file is no archive, is broken, or has a member that must not be unpacked; it is of no use."""
 
 
 class NoMember(SourceError):
-    """The archive is whole, and has not what the table of sources asks of it."""
+    """The archive is intact but lacks a member that the table of sources names."""
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
-    """Unpack members of a zip or tar archive into a folder; where each came to lie, by its place.
+    """Unpack members of a zip or tar archive into a folder, and return the path of each by its place.
 
-    A member that ends in / is a folder with all that is in it; either may lie deeper in the archive than it says.
-    Raises BadArchive for no archive or a broken one, a link and a member that would leave the folder; NoMember;
-    DiskFull; and SourceError where the folder cannot be written.
+    `members` maps places to members. A member that ends in / is a folder with its contents. A member may lie in any
+    folder of the archive; the shallowest match is used. Raises BadArchive if the file is no archive or is broken, or if
+    a member is a link or would leave the folder. Raises NoMember if a member is missing or ambiguous. Raises DiskFull
+    if there is too little room, and SourceError if the folder cannot be written.
     """
     try:
         return _unpacked(archive, members, folder)
-    except OSError as error:  # gzip's and bz2's own have no number
+    except OSError as error:  # errors of gzip and bz2 have no errno
         if error.errno is not None:
             raise written_badly(folder, error) from error
         raise BadArchive(f"the archive is broken ({error})") from error
     except _BROKEN as error:
         raise BadArchive(f"the archive is broken ({error})") from error
-    except RuntimeError as error:  # zipfile's, where a password is wanted
+    except RuntimeError as error:  # raised by zipfile if a password is needed
         if isinstance(error, SourceError):
             raise
         raise BadArchive(f"the archive cannot be unpacked ({error})") from error
@@ -56,11 +57,11 @@ def _unpacked(archive: Path, members: Mapping[str, str], folder: Path) -> dict[s
 
 
 def _found(names: Collection[str], members: Collection[str]) -> dict[str, str]:
-    """The name of each member in an archive of these names."""
+    """Return the name of each member in an archive with the given names. Raises NoMember if none or several match."""
     found = {}
     for member in members:
         deep = {f"/{name}".partition(f"/{member}")[0][1:] for name in names if f"/{member}" in f"/{name}"}
-        deep = {above for above in deep if above.partition("/")[0] != "__MACOSX"}  # the Finder's own copies
+        deep = {above for above in deep if above.partition("/")[0] != "__MACOSX"}  # copies that the Finder adds
         deep = {f"{above}/{member}" if above else member for above in deep}
         whole = {name for name in deep if name.endswith("/") or name in names}
         shallowest = min((name.count("/") for name in whole), default=0)
@@ -76,7 +77,7 @@ def _unzipped(archive: Path, members: Collection[str], folder: Path) -> dict[str
     with zipfile.ZipFile(archive) as file:
         infos = file.infolist()
         for info in infos:
-            # zipfile itself would quietly put them elsewhere.
+            # zipfile itself would silently extract such members elsewhere.
             parts = PurePosixPath(info.filename.replace("\\", "/")).parts
             if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
                 raise BadArchive(f"its member {info.filename!r} would leave the folder that it is unpacked into")
@@ -94,7 +95,7 @@ def _untarred(archive: Path, members: Collection[str], folder: Path) -> dict[str
     with tarfile.open(archive) as file:
         by_name = {}
         for member in file:
-            # What a link names is not always what the filter looked at.
+            # The target of a link is not always the path that the filter checked.
             if member.issym() or member.islnk():
                 raise BadArchive(f"its member {member.name!r} is a link")
             try:
@@ -115,7 +116,7 @@ def _wanted(name: str, found: Collection[str]) -> bool:
 
 
 def check_room(size: int, folder: Path) -> None:
-    """Raise DiskFull where the disk of a folder has less room than so many bytes."""
+    """Raise DiskFull if the disk of a folder has less than `size` bytes free."""
     free = shutil.disk_usage(folder).free
     if size > free:
         room = f"{size / 1e9:.2f} GB are needed and {free / 1e9:.2f} GB are free"

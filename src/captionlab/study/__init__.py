@@ -1,1 +1,1 @@
-"""Study: people, or a simulated participant, find an image by its caption among look-alikes."""
+"""Study: participants, real or simulated, find an image among similar images by its caption."""

@@ -1,9 +1,9 @@
-"""What the answers say: accuracy by type of captions, differences between types, agreement.
+"""Analysis of the answers: accuracy by caption type, differences between types, and agreement of participants.
 
 Participants and sets of images are both samples, so intervals resample both, crossed: the weight of an answer is how
 often its participant was drawn times how often its set was drawn (Owen 2007, "The pigeonhole bootstrap", section 3),
-which is on the safe side. Agreement beyond chance is the kappa of Brennan and Prediger 1981, whose chance is that of
-blind choice: each screen has images of its own, so the choices of other screens say nothing about it.
+which is conservative. Agreement beyond chance is the kappa of Brennan and Prediger (1981). Its chance agreement is the
+agreement of random choices, because each screen has its own images, so choices on other screens carry no information.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ MEASURES = ("pairs", "kappa")
 
 
 class Accuracies:
-    """Accuracy of each caption type, on all answers that count and on crossed bootstrap samples of them."""
+    """Accuracy of each caption type, on all answers that count and on crossed bootstrap samples of the answers."""
 
     def __init__(self, answers: Sequence[Answer], seed: int):
         self.answers, self.types = _counted(answers)
@@ -29,7 +29,7 @@ class Accuracies:
         sets, of_set = np.unique([answer["stimulus"] for answer in self.answers], return_inverse=True)
         generator = np.random.default_rng(seed)
         weights_of_people, weights_of_sets = (_draws(generator, len(units)) for units in (people, sets))
-        # What is independent of everything else: participants or sets, whichever are fewer.
+        # The number of independent units: of participants or sets, whichever are fewer.
         self.units = min(len(people), len(sets))
         self.resampled: dict[str, np.ndarray] = {}
         self.value: dict[str, float] = {}
@@ -43,11 +43,11 @@ class Accuracies:
             hits = np.einsum("rp,ps,rs->r", weights_of_people, right, weights_of_sets, optimize=True)
             counts = np.einsum("rp,ps,rs->r", weights_of_people, all_, weights_of_sets, optimize=True)
             with np.errstate(invalid="ignore"):
-                # A sample without an answer of this type, possible with few participants, says nothing.
+                # With few participants, a sample may have no answer of this type; its accuracy is undefined.
                 self.resampled[name] = np.where(counts > 0, 100 * hits / counts, np.nan)
 
     def table(self) -> list[dict[str, Any]]:
-        """Rows of the ACCURACY table."""
+        """Return the rows of the ACCURACY table."""
         rows = []
         for name in self.types:
             own = [answer for answer in self.answers if answer["caption_type"] == name]
@@ -59,9 +59,9 @@ class Accuracies:
         return rows
 
     def pairwise(self) -> list[dict[str, Any]]:
-        """Rows of the PAIRWISE table: every two types, on the same samples.
+        """Return the rows of the PAIRWISE table: differences between each two caption types.
 
-        Interval and p-value are of the same samples, and neither is corrected for the number of pairs.
+        Interval and p-value come from the same bootstrap samples, and neither is corrected for the number of pairs.
         """
         rows: list[dict[str, Any]] = []
         for name, other in combinations(self.types, 2):
@@ -73,14 +73,17 @@ class Accuracies:
         return rows
 
     def _p_value(self, differences: np.ndarray) -> float:
-        """Two-sided p-value of a difference; where all samples are the same, of a sign test of as many units."""
+        """Return the two-sided p-value of a difference from its bootstrap samples.
+
+        If all samples are equal, it is the p-value of a sign test of `units` units.
+        """
         if np.ptp(differences) > NOTHING:
             return bootstrap_p_value(differences)
         return min(1.0, 2 * 0.5**self.units) if differences[0] else 1.0
 
 
 def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
-    """Rows of the AGREEMENT table, by caption type and for all of them together."""
+    """Return the rows of the AGREEMENT table, by caption type and for all types together."""
     counted, types = _counted(answers)
     rows = []
     for name in [*types, ALL_TYPES]:
@@ -102,19 +105,19 @@ def agreement(answers: Sequence[Answer], seed: int) -> list[dict[str, Any]]:
 
 
 def _counted(answers: Sequence[Answer]) -> tuple[list[Answer], list[str]]:
-    """The answers that count, and the types of their captions."""
+    """Return the answers that count, and their caption types."""
     counted = [answer for answer in answers if answer["role"] == "question" and not answer["excluded"]]
     return counted, sorted({answer["caption_type"] for answer in counted})
 
 
 def _pairs(choices: Sequence[str]) -> tuple[float, float]:
-    """Pairs of answers to a screen that agree, and all pairs."""
+    """Return the number of pairs of answers to a screen that agree, and the number of all pairs."""
     counts = np.unique(choices, return_counts=True)[1]
     return float((counts * (counts - 1)).sum() / 2), len(choices) * (len(choices) - 1) / 2
 
 
 def _measure(measure: str, pairs: np.ndarray) -> np.ndarray:
-    """A measure (...) from agreeing pairs and all pairs (..., 2)."""
+    """Return a measure (...) from the numbers of agreeing pairs and all pairs (..., 2)."""
     observed = pairs[..., 0] / pairs[..., 1]
     if measure == "pairs":
         return observed
@@ -123,7 +126,7 @@ def _measure(measure: str, pairs: np.ndarray) -> np.ndarray:
 
 
 def _draws(generator: np.random.Generator, units: int) -> np.ndarray:
-    """How often each unit is drawn, in each of the samples with replacement: (resamples, units)."""
+    """Return how often each unit is drawn in each sample with replacement, (resamples, units)."""
     return generator.multinomial(units, np.full(units, 1 / units), size=RESAMPLES).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The study as web pages that need nothing but a static server, and images under names that say nothing of them."""
+"""The study as web pages that need only a static server, with images under names that reveal nothing."""
 
 import hashlib
 import io
@@ -14,20 +14,26 @@ from PIL import Image
 
 from captionlab.pixels import open_image
 
-SIZE = 400  # height and width, pixels: sharp on a large screen, and a screen of ten is some 300 kB
+SIZE = 400  # height and width in pixels: sharp on a large screen, and ten images take about 300 kB
 QUALITY = 88
 PAPER = (255, 255, 255)
-PLACE = "{{data}}"  # where a page's data stand in its template
+PLACE = "{{data}}"  # placeholder for data in a template
 Row = Mapping[str, Any]
 
 
 def file_name(image_id: str) -> str:
-    """Name of the file of an image; ids may hold anything, and a number would tell neighbours in a video."""
+    """Return the file name of an image: a hash of its id.
+
+    Ids may contain any character, and numbers would reveal neighbours in a video.
+    """
     return hashlib.sha256(image_id.encode()).hexdigest()[:16] + ".jpg"
 
 
 def pictures(images: pa.Table) -> Iterator[tuple[str, bytes]]:
-    """File name and JPEG of each image of a table, padded to a square with white, the background of every screen."""
+    """Yield the file name and the JPEG of each image of a table.
+
+    Images are padded to a square with white, the background of every screen.
+    """
     for row in images.to_pylist():
         image = open_image(row)
         scale = SIZE / max(image.size)
@@ -41,7 +47,7 @@ def pictures(images: pa.Table) -> Iterator[tuple[str, bytes]]:
 
 
 def write_pictures(files: Iterator[tuple[str, bytes]], directories: list[Path]) -> None:
-    """Write the same files into several folders, which are made."""
+    """Write the same files into several folders, and create the folders."""
     for directory in directories:
         directory.mkdir(parents=True, exist_ok=True)
     for name, content in files:
@@ -50,10 +56,10 @@ def write_pictures(files: Iterator[tuple[str, bytes]], directories: list[Path]) 
 
 
 def study_page(template: str, study: str, screens: Sequence[Row], consent: str, post: str | None) -> str:
-    """The page for participants: a template of resources/study with its data.
+    """Return the page for participants: a template of resources/study, filled with the screens of a study.
 
-    `screens` are rows of STIMULI; `consent` is a text whose paragraphs are parted by empty lines; `post` is the address
-    that answers are sent to, None where they are only downloaded. The page does not hold which image is the right one.
+    `screens` are rows of STIMULI. `consent` is a text with empty lines between its paragraphs. `post` is the address to
+    which answers are sent; if it is None, answers can only be downloaded. The page does not reveal the target images.
     """
     ordered = sorted(screens, key=lambda row: (row["block"], row["question"]))
     [example], *blocks = (
@@ -65,9 +71,10 @@ def study_page(template: str, study: str, screens: Sequence[Row], consent: str, 
 
 
 def review_page(template: str, study: str, screens: Sequence[Row], excluded: Iterable[str], pictures: str) -> str:
-    """The page to flag images that must not be shown, set by set; `pictures` is their folder, relative to the page.
+    """Return the page on which a reviewer flags, set by set, images that must not be shown.
 
-    Ticks are kept by the name of the `study`; the list that the page gives begins with the images `excluded` so far.
+    `pictures` is the folder of the images, relative to the page. The browser stores ticks under the name of the
+    `study`. The list that the page gives begins with the images `excluded` so far.
     """
     sets: dict[str, dict[str, Any]] = {}
     for row in screens:
@@ -80,7 +87,7 @@ def review_page(template: str, study: str, screens: Sequence[Row], excluded: Ite
 
 
 def read_template(path: str | Path) -> str:
-    """A template; ValueError when it has no place for data."""
+    """Return the text of a template. Raises ValueError if it has no place for data."""
     text = Path(path).read_text(encoding="utf-8")
     if PLACE not in text:
         raise ValueError(f"{path} has no {PLACE}, where the data of the page belong")
@@ -88,10 +95,10 @@ def read_template(path: str | Path) -> str:
 
 
 def _filled(template: str, data: Mapping[str, Any]) -> str:
-    """The template with data as JSON in which nothing can end the script element that holds it."""
+    """Return a template filled with data as JSON, escaped so that no data can end the script element around it."""
     return template.replace(PLACE, json.dumps(data).replace("<", "\\u003c"))
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text, which empty lines part, each on one line."""
+    """Return the paragraphs of a text, which empty lines separate, each in one line."""
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]

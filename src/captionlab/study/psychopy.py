@@ -1,8 +1,8 @@
-"""The study as an experiment for PsychoPy Builder: a .psyexp file and a file of conditions for each block.
+"""The study as an experiment for PsychoPy Builder: a .psyexp file, and a file of conditions for each block.
 
-The experiment is resources/study/study.psyexp, which Builder opens too, with what a study has of its own. Only
-parameters that differ from PsychoPy's defaults are in it; Builder fills in the rest (Experiment.loadFromXML). Made for
-PsychoPy 2023 and later, locally and, through PsychoJS, on Pavlovia (Peirce et al. 2019).
+The experiment is the template resources/study/study.psyexp, which Builder can open, filled with the parts of a study.
+It has only parameters that differ from PsychoPy's defaults; Builder adds the others (Experiment.loadFromXML). It is
+made for PsychoPy 2023 and later, locally and, through PsychoJS, on Pavlovia (Peirce et al. 2019).
 """
 
 import csv
@@ -20,15 +20,16 @@ COLUMNS = 5  # images side by side on a screen
 
 
 def conditions_file(block: int) -> str:
-    """Path of a block's conditions, relative to the experiment."""
+    """Return the path of a block's conditions, relative to the experiment."""
     return f"conditions/block{block}.csv"
 
 
 def conditions(study: str, screens: Iterable[Mapping[str, Any]]) -> str:
-    """The conditions of a block as CSV; `screens` are its rows of STIMULI.
+    """Return the conditions of a block as CSV; `screens` are the rows of STIMULI of the block.
 
-    PsychoPy evaluates a cell that looks like a list as Python code and takes NA for a missing value, so captions stand
-    in quotation marks, as on every screen. Columns do not say which image is right: a participant could look it up.
+    PsychoPy evaluates a cell that looks like a list as Python code, and reads NA as a missing value. So captions are
+    put in quotation marks, as on every screen. No column says which image is the target, because a participant could
+    look it up.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -40,14 +41,15 @@ def conditions(study: str, screens: Iterable[Mapping[str, Any]]) -> str:
 
 
 def quoted(caption: str) -> str:
-    """A caption as screens show it."""
+    """Return a caption in quotation marks, as screens show it."""
     return f"\N{LEFT DOUBLE QUOTATION MARK}{caption}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def experiment(template: str, study: str, blocks: Sequence[int], consent: str, files: Sequence[str]) -> str:
-    """The .psyexp file: consent, instructions, an example, the screens of a block, thanks; `files` are all of images/.
+    """Return the .psyexp file: consent, instructions, an example, the screens of a block, and thanks.
 
-    The participant's code and block are asked for, or stand in the address on Pavlovia (?participant=...&block=...).
+    `files` are the names of all files in images/. The experiment asks for participant code and block, or takes them
+    from the address on Pavlovia (?participant=...&block=...).
     """
     root = ElementTree.fromstring(template)
     conditions_files = [EXAMPLE_CONDITIONS, *(conditions_file(block) for block in blocks)]
@@ -60,7 +62,7 @@ def experiment(template: str, study: str, blocks: Sequence[int], consent: str, f
         [parameter] = root.findall(f"./Settings/Param[@name='{name}']")
         parameter.set("val", value)
     [agreement] = root.findall(".//TextComponent[@name='consent_text']/Param[@name='text']")
-    literal = [part.replace("$", r"\$") for part in paragraphs(consent)]  # a bare dollar would make it code
+    literal = [part.replace("$", r"\$") for part in paragraphs(consent)]  # an unescaped dollar marks code
     agreement.set("val", "\n\n".join([*literal, agreement.get("val", "")]))
     ElementTree.indent(root)
     return '<?xml version="1.0" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

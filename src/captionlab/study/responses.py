@@ -1,4 +1,4 @@
-"""Answers of participants, from CSV files of the web page and of PsychoPy, and simulated ones, drawn by a retriever."""
+"""Answers of participants, from CSV files of the web page and of PsychoPy, and answers simulated with a retriever."""
 
 import codecs
 import csv
@@ -17,7 +17,7 @@ from captionlab.delimited import delimited
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 
 logger = logging.getLogger(__name__)
-MISTAKES_ALLOWED = 1  # who picks a wrong image for more controls than this is left out of the analysis (appendix A)
+MISTAKES_ALLOWED = 1  # participants who miss more controls than this are left out of the analysis (appendix A)
 SIMULATED = "simulated"
 WEB = ("study", "participant", "block", "question", "chosen")
 PSYCHOPY = ("study", "participant", "study_block", "question", "mouse.clicked_name")
@@ -29,11 +29,13 @@ _CLICKED = re.compile(r"\bimage_(\d+)\b")
 def read_answers(
     paths: Sequence[str | os.PathLike[str]], study: str, screens: Iterable[Mapping[str, Any]], simulated: bool = False
 ) -> list[dict[str, Any]]:
-    """Rows of the ANSWERS table from files of answers, by the `study`'s name and its rows of STIMULI.
+    """Return the rows of the ANSWERS table from files of answers to a study, whose `screens` are rows of STIMULI.
 
-    Rows without a participant code, as of who tried the study out, are left out, and the log says how many there were.
-    StudyError names file and line of an answer that belongs to another study or to no screen, that repeats another, or
-    that is simulated (the participant's code says so) where answers of people are wanted, or the other way round.
+    Rows without a participant code, such as trial runs, are left out, and their number is logged. Answers to the
+    example are left out. Raises StudyError, which names file and line, for an answer that belongs to another study or
+    to no screen, that repeats another answer, or that is malformed. If `simulated` is false, an answer of a simulated
+    participant raises StudyError. If it is true, an answer of any other participant does. The code of a participant
+    tells whether it is simulated. Files without any answer raise StudyError.
     """
     shown = {(row["block"], row["question"]): row for row in screens}
     answers: dict[tuple[str, int, int], dict[str, Any]] = {}
@@ -88,11 +90,12 @@ def simulate(
     study: str,
     seed: int,
 ) -> str:
-    """Answers of simulated participants, in the form of the web page's CSV.
+    """Return answers of simulated participants, in the form of the web page's CSV.
 
-    `similarities` (screens, 10) are the retriever's cosines of caption and images, in the order of the screen; each
-    image is drawn with the probability that the retriever gives it, softmax of `scale` times cosine. Blocks are given
-    out in turn. Every code begins with "simulated", so that `read_answers` tells such answers from those of people.
+    `similarities` (screens, 10) are the retriever's cosines of caption and images, in the order of the screen. Each
+    image is drawn with the probability that the retriever gives it: the softmax of `scale` times the cosines. Blocks
+    are assigned in turn. Every code begins with "simulated", so that `read_answers` can tell such answers from answers
+    of people.
     """
     logits = scale * np.asarray(similarities, dtype=np.float64)
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -111,7 +114,7 @@ def simulate(
 
 
 def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the PARTICIPANTS table: a participant in a block."""
+    """Return the rows of the PARTICIPANTS table: a row for each participant and block."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for answer in answers:
         who = {name: answer[name] for name in ("participant", "block", "excluded")}
@@ -125,7 +128,11 @@ def participants(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Place, source (web or psychopy), and study, participant, block, question and chosen of each answer of a file."""
+    """Yield each answer of a file: its place in the file, its source (web or psychopy), and its values.
+
+    The values are study, participant, block, question and chosen. Raises StudyError for a file without the columns of
+    either source.
+    """
     header, rows = delimited(Path(path), [_text(path)], {*WEB, *PSYCHOPY})
     missing = {source: [name for name in columns if name not in header] for source, columns in FORMS.items()}
     source = min(missing, key=lambda source: len(missing[source]))
@@ -139,13 +146,16 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
         if source == "psychopy":
             places = _CLICKED.findall(values[-1])
             if not values[0] or not places:
-                continue  # a screen of text, which has no conditions, or the participant stopped here
+                continue  # a screen of text, which has no conditions, or the screen where the participant stopped
             values[-1] = places[-1]
         yield where, source, dict(zip(WEB, values, strict=True))
 
 
 def _text(path: str | os.PathLike[str]) -> str:
-    """Text of a file in UTF-8, UTF-16 with its mark or cp1252, as browsers, PsychoPy and spreadsheets write them."""
+    """Return the text of a file in UTF-8, UTF-16 with a byte order mark, or cp1252.
+
+    Browsers, PsychoPy and spreadsheets write these encodings. Raises StudyError for other files.
+    """
     content = Path(path).read_bytes()
     marked = [encoding for mark, encoding in MARKS.items() if content.startswith(mark)]
     for encoding in marked or ("utf-8", "cp1252"):

@@ -1,4 +1,4 @@
-"""The tables of the study stage."""
+"""Schemas of the tables of the study stage."""
 
 import pyarrow as pa
 

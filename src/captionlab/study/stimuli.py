@@ -1,4 +1,7 @@
-"""The screens of the study: look-alike images with all types of captions (Dessì et al. 2023, 4.2.4 and appendix A)."""
+"""Screens of the study: sets of similar images, with captions of all types.
+
+Dessì et al. 2023, section 4.2.4 and appendix A.
+"""
 
 import hashlib
 import json
@@ -14,17 +17,17 @@ EXAMPLE = "example"
 
 
 class StudyError(ValueError):
-    """The study cannot be made, or its responses cannot be read, from what was given."""
+    """Raised if the study cannot be made, or its responses cannot be read, from the input."""
 
 
 def choose_sets(
     images: np.ndarray, order: Iterable[int], free: np.ndarray, count: int, max_similarity: float
 ) -> list[list[int]]:
-    """`count` sets of a target and its nine nearest neighbours, as rows of `images`, the target first.
+    """Return `count` sets of a target and its nine nearest neighbours, as rows of `images`, the target first.
 
-    `images` (n, d) are normalised. Targets are taken in `order`; neighbours are the most similar ones (cosine) that are
-    not more similar than `max_similarity`, which leaves out near duplicates, and not in a set yet. `free` (n,) says
-    which images may be used; those of the sets are no longer free afterwards. StudyError when images are too few.
+    `images` (n, d) are normalised. Targets are taken in `order`. Neighbours are the most similar images (cosine) that
+    are in no set yet and not more similar than `max_similarity`, which excludes near duplicates. `free` (n,) says which
+    images may be used; the images of the sets are set to not free. Raises StudyError if there are too few images.
     """
     chosen: list[list[int]] = []
     for target in order:
@@ -53,10 +56,11 @@ def choose_controls(
     found: Callable[[Sequence[Sequence[int]]], Sequence[bool]],
     generator: np.random.Generator,
 ) -> list[list[int]]:
-    """`count` sets of a target and nine random images, the target first; their images are no longer free afterwards.
+    """Return `count` sets of a target and nine random images, as rows of images, the target first.
 
-    Controls must be easy, which the authors made sure of by hand. Here `found` takes sets and says whether a retriever
-    finds each target; others are not used. StudyError when too few are found.
+    Controls must be easy, which the authors ensured by hand. Here the function `found` takes sets and says for each set
+    whether a retriever finds the target; other sets are not used. `free` (n,) says which images may be used; the images
+    of the sets are set to not free. Raises StudyError if there are too few images or too few easy sets.
     """
     others = IMAGES_OF_SCREEN - 1
     spare = max(0, int(free.sum()) - count * others)
@@ -71,7 +75,7 @@ def choose_controls(
     while len(chosen) < count and candidates:
         needed = count - len(chosen)
         now, candidates = candidates[:needed], candidates[needed:]
-        # Images of a set that is not easy go back into the pool.
+        # The images of a set that is not easy go back into the pool.
         sets = [[target, *map(int, pool[i * others : (i + 1) * others])] for i, target in enumerate(now)]
         easy = [members for members, good in zip(sets, found(sets), strict=True) if good]
         chosen += easy
@@ -94,12 +98,16 @@ def arrange(
     control_type: str,
     generator: np.random.Generator,
 ) -> list[dict[str, Any]]:
-    """The screens of all blocks, then the example: block, question, role, stimulus, caption_type, members, position.
+    """Return the screens of all blocks, then the example, as dictionaries.
 
-    Sets come in groups of `block_size`; a group makes a block for each of the `types`. A block shows each set of its
-    group once and each type equally often; the blocks of a group together show each set with captions of each type.
-    `controls` are dealt to the blocks in turn, at random places, and the last one is the example. `members` are the
-    images in the order of the screen, `position` the target's place, from 1. StudyError when sets do not fill blocks.
+    Their keys are block, question, role, stimulus, caption_type, members and position. `members` are the images in the
+    order of the screen, `position` is the target's place, from 1.
+
+    Sets are divided into groups of `block_size`, and a group gives a block for each of the `types`. A block shows each
+    set of its group once, and each type equally often if `block_size` is a multiple of the number of types. The blocks
+    of a group together show each set with captions of each type. `controls` are distributed evenly over the blocks, at
+    random places; the last control is the example, and controls that do not fill all blocks are not used. Raises
+    StudyError if the number of sets is no multiple of `block_size`.
     """
     if len(sets) % block_size:
         raise StudyError(f"study.sets is {len(sets)}, which is no multiple of study.block, {block_size}")
@@ -129,22 +137,25 @@ def arrange(
 def _screen(
     generator: np.random.Generator, role: str, stimulus: str, caption_type: str, members: Sequence[int]
 ) -> dict[str, Any]:
-    """One screen, its images in a random order; `members` has the target first."""
+    """Return a screen with its images in random order; `members` has the target first."""
     order = generator.permutation(len(members)).tolist()
     screen = {"role": role, "stimulus": stimulus, "caption_type": caption_type}
     return {**screen, "members": [members[place] for place in order], "position": order.index(0) + 1}
 
 
 def study_name(screens: Iterable[Mapping[str, Any]]) -> str:
-    """A name that only these rows of STIMULI have; responses carry it, so that none is read with other screens."""
+    """Return a name that identifies the rows of STIMULI.
+
+    Responses carry the name, so that they are never read with the screens of another study.
+    """
     content = [[row["block"], row["question"], row["caption"], list(row["images"])] for row in screens]
     return "study-" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
 def read_exclusions(path: str | os.PathLike[str], known: Iterable[str]) -> set[str]:
-    """Ids of images that must not be shown: one in a line, empty lines and comments (#) aside.
+    """Return the ids of images that must not be shown: an id per line, without empty lines and comments (#).
 
-    A StudyError names a line that is no image of those `known`.
+    Raises StudyError for a line that is no id of the `known` images.
     """
     lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     excluded = {line for line in lines if line and not line.startswith("#")}

@@ -1,1 +1,1 @@
-"""Texts alone: n-gram language models, and words with their parts of speech."""
+"""Text processing without images: n-gram language models, counting of n-grams, and part-of-speech tagging."""

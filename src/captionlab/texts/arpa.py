@@ -1,4 +1,4 @@
-"""Language models as files in ARPA format, which SRILM and KenLM read and write too."""
+"""Language models as files in ARPA format, which SRILM and KenLM also read and write."""
 
 import gzip
 import os
@@ -14,23 +14,23 @@ from captionlab.texts.ngram import END, LOG_ZERO, START, NgramModel, find
 
 
 class ArpaError(ValueError):
-    """A file is no language model in ARPA format."""
+    """A file is no valid language model in ARPA format."""
 
 
 def write_arpa(model: NgramModel, path: str | os.PathLike[str]) -> None:
-    """Write a model, compressed when the name ends in .gz; numbers are written so that they come back exactly."""
+    """Write a model, compressed if the name ends in .gz; reading the file gives exactly the same numbers."""
     path = Path(path)
     with (
         replacing(path) as partial,
         open(partial, "wb") as raw,
-        # Without name and time in the header, so that the same model gives the same bytes.
+        # Without name and time in the header, so that equal models give equal bytes.
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw as file,
     ):
         file.writelines(line.encode() for line in _lines(model))
 
 
 def read_arpa(path: str | os.PathLike[str]) -> NgramModel:
-    """Read a model of any order; .gz is decompressed. Raises ArpaError that names the file and the line."""
+    """Read a model of any order; .gz is decompressed. Raises ArpaError, which names the file and usually the line."""
     path = Path(path)
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
@@ -51,7 +51,7 @@ def _lines(model: NgramModel) -> Iterator[str]:
         backoffs, written = [0.0] * len(keys), np.zeros(len(keys), dtype=bool)
         if n < model.order:
             backoffs = model.log_backoffs[n - 1].tolist()
-            # SRILM drops n-grams whose context has no weight in the file, be it 0.
+            # SRILM drops n-grams whose context has no weight in the file, so contexts get one even if it is 0.
             written = model.log_backoffs[n - 1] != 0
             written[model.keys[n] // len(model.words)] = True
         yield f"\n\\{n}-grams:\n"
@@ -62,7 +62,7 @@ def _lines(model: NgramModel) -> Iterator[str]:
 
 
 def _sections(path: Path, file: Iterable[bytes]) -> list[list[tuple[int, list[str]]]]:
-    """For each order its lines: number of the line, and its fields."""
+    """Return for each order its lines, as line number and fields. Raises ArpaError if the file is malformed."""
     announced: list[str] = []
     sections: list[list[tuple[int, list[str]]]] = []
     section = ""
@@ -82,7 +82,7 @@ def _sections(path: Path, file: Iterable[bytes]) -> list[list[tuple[int, list[st
         elif line.strip() and section == "\\data\\":
             announced.append(line.rpartition("=")[2].strip())
         elif line.strip() and section:
-            # Not split(): a word may contain a white space that is none to ARPA, such as U+00A0.
+            # Not split(): a word may contain white space that does not separate fields in ARPA, such as U+00A0.
             fields = [field for field in line.replace("\t", " ").split(" ") if field]
             if len(fields) - len(sections) not in (1, 2):
                 raise ArpaError(

@@ -1,4 +1,4 @@
-"""The n-grams of texts, and how often each text has them."""
+"""N-grams of texts and their counts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 
 
 def ngrams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
-    """The n-grams of a text, in order."""
+    """Return the n-grams of a text, in order."""
     return zip(*(words[start:] for start in range(n)), strict=False)
 
 
 def ngram_counts(texts: Sequence[Sequence[str]], n: int) -> csr_array:
-    """How often each text has each n-gram that one of them has: (texts, different n-grams)."""
+    """Return the count of each n-gram in each text, as a sparse array (texts, different n-grams)."""
     columns: dict[tuple[str, ...], int] = {}
     found = [[columns.setdefault(gram, len(columns)) for gram in ngrams(words, n)] for words in texts]
     bounds = np.cumsum([0, *map(len, found)])
@@ -24,7 +24,10 @@ def ngram_counts(texts: Sequence[Sequence[str]], n: int) -> csr_array:
 
 
 def first_of_groups(counts: csr_array, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of every n-gram's first text in every group of texts that has it; groups (texts,) are numbers."""
+    """Return the rows and columns of the first occurrence of each n-gram in each group of texts.
+
+    `counts` is (texts, n-grams), and `groups` (texts,) has the group number of each text.
+    """
     rows, columns = counts.nonzero()
     first = np.unique(groups[rows] * counts.shape[1] + columns, return_index=True)[1]
     return rows[first], columns[first]

@@ -1,8 +1,9 @@
-"""A back-off n-gram language model, estimated as SRILM's `ngram-count` does without options.
+"""A back-off n-gram language model, estimated as by SRILM's `ngram-count` without options.
 
-Good-Turing discounting with Katz back-off (Katz 1987; Stolcke 2002), trigrams that occur once left out, counts above
-7 not discounted, no word for the unknown. The table of each order is sorted by (index of the first n-1 words in the
-table below, last word), so that a whole corpus is scored with a few binary searches.
+The model uses Good-Turing discounting with Katz back-off (Katz 1987; Stolcke 2002). Trigrams that occur once are left
+out. Counts above 7 are not discounted. There is no token for unknown words. The table of each order is sorted by (index
+of the first n-1 words in the table of the next lower order, last word), so that a whole corpus is scored with a few
+binary searches.
 """
 
 import logging
@@ -17,26 +18,26 @@ logger = logging.getLogger(__name__)
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 RESERVED = frozenset((START, END, UNKNOWN))
-# How the ARPA format writes the logarithm of 0.
+# Logarithm of 0 in the ARPA format.
 LOG_ZERO = -99.0
-# SRILM's gt1min, gt2min, gt3min: n-grams that occur less often are left out. Its gt1max, gt2max, gt3max: counts above
-# are not discounted.
+# SRILM's gt1min, gt2min and gt3min: n-grams that occur less often are left out. SRILM's gt1max, gt2max and gt3max:
+# larger counts are not discounted.
 MINIMUM_COUNTS = (1, 1, 2)
 MAXIMUM_COUNTS = (1, 7, 7)
-# SRILM's Prob_Epsilon: less probability than this counts as none.
+# SRILM's Prob_Epsilon: a smaller probability counts as 0.
 EPSILON = 3e-6
-# What sums of probabilities in double precision may be off by.
+# Rounding error of sums of probabilities in double precision.
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
 class NgramModel:
-    """A back-off model: for each order n a table of n-grams.
+    """A back-off model with a table of n-grams for each order n.
 
-    words: word of each id, sorted; the unigrams in this order.
-    keys: per order, sorted: index of the first n-1 words in the table below * number of words + id of the last word.
-    log_probs: per order, log10 of the probability, LOG_ZERO for 0.
-    log_backoffs: per order but the last, log10 of the back-off weight, 0 for an n-gram that is no context.
+    `words` has the word of each id, sorted; the unigrams are in this order. `keys` has per order the sorted keys: index
+    of the first n-1 words in the table of the next lower order * number of words + id of the last word. `log_probs` has
+    per order the log10 of the probability, LOG_ZERO for 0. `log_backoffs` has per order except the last the log10 of
+    the back-off weight, 0 for an n-gram that is no context.
     """
 
     words: list[str]
@@ -46,17 +47,18 @@ class NgramModel:
 
     @property
     def order(self) -> int:
-        """Length of the longest n-grams."""
+        """Return the length of the longest n-grams."""
         return len(self.keys)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a model says of each sentence: arrays as long as there are sentences.
+    """The scores of sentences by a model, as arrays (sentences,).
 
-    log_probs: log10 of the probability, `</s>` included, the words below excluded. words: tokens without `</s>`.
-    unknown: words outside the vocabulary, unless the model has a probability for `<unk>`, which is then theirs; zero:
-    known words of probability 0. Both are left out, as SRILM does.
+    `log_probs` is the log10 of the probability of a sentence, including `</s>` and without the words that `unknown` and
+    `zero` count, as in SRILM. `words` is the number of tokens without `</s>`. `unknown` is the number of words outside
+    the vocabulary; it is 0 if the model has a nonzero probability of `<unk>`, which is then used for these words.
+    `zero` is the number of other tokens with probability 0.
     """
 
     log_probs: NDArray[np.float64]
@@ -66,9 +68,9 @@ class Scores:
 
 
 def train(sentences: Iterable[Sequence[str]], order: int = 3) -> NgramModel:
-    """Estimate a model of order 2 or 3 from tokenised sentences; empty ones and RESERVED words are skipped.
+    """Estimate a model of order 2 or 3 from tokenized sentences, without empty sentences and RESERVED words.
 
-    Raises ValueError when there is no word at all.
+    Raises ValueError if there is no word at all.
     """
     kept = [words for sentence in sentences if (words := [word for word in sentence if word not in RESERVED])]
     if not kept:
@@ -78,7 +80,7 @@ def train(sentences: Iterable[Sequence[str]], order: int = 3) -> NgramModel:
 
     events = np.bincount(stream[offsets > 0], minlength=len(words))
     with np.errstate(divide="ignore"):
-        # SRILM's discount of unigrams is always out of range (0), and then not applied.
+        # SRILM's discount of unigrams is always out of range (0) and therefore not applied.
         unigrams = np.maximum(np.log10(events / events.sum()), LOG_ZERO)
     model = NgramModel(words, [np.arange(len(words))], [unigrams], [])
     index = stream
@@ -95,7 +97,7 @@ def train(sentences: Iterable[Sequence[str]], order: int = 3) -> NgramModel:
 
 
 def score(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Scores:
-    """Score tokenised sentences; an empty one has the probability of `</s>` after `<s>`."""
+    """Score tokenized sentences; an empty sentence has the probability of `</s>` after `<s>`."""
     stream, offsets, unknown_id = _stream(sentences, model.words)
     event = offsets > 0
     # found[n - 1]: for each position, the index of the n-gram that ends there, or -1.
@@ -132,7 +134,10 @@ def score(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Scores:
 
 
 def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> float | None:
-    """SRILM's perplexity (ppl1 with no `sentences`) from the log10 of a probability; None when nothing is predicted."""
+    """Return SRILM's perplexity from the log10 of a probability, or None if nothing is predicted.
+
+    `sentences` is the number of predicted ends of sentences; with 0, the result is SRILM's ppl1.
+    """
     predicted = words - left_out + sentences
     return 10 ** (-log_prob / predicted) if predicted > 0 else None
 
@@ -140,7 +145,10 @@ def perplexity(log_prob: float, words: int, left_out: int, sentences: int) -> fl
 def _stream(
     sentences: Sequence[Sequence[str]], words: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Ids of all sentences in a row, each from START to END; the offset in its sentence; the id of UNKNOWN, or -1."""
+    """Return the ids of all sentences in one array, their offsets in the sentence, and the id of UNKNOWN or -1.
+
+    Each sentence goes from START to END.
+    """
     ids = {word: index for index, word in enumerate(words)}
     start, end, unknown = ids.pop(START), ids.pop(END), ids.pop(UNKNOWN, -1)
     stream = np.fromiter(
@@ -152,7 +160,7 @@ def _stream(
 
 
 def find(table: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of each key in the sorted table, or -1."""
+    """Return the index of each key in the sorted table, or -1."""
     if not len(table):
         return np.full(len(keys), -1)
     index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
@@ -160,13 +168,14 @@ def find(table: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def _extended(model: NgramModel, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> NgramModel:
-    """The model with one order more, estimated from the counts of these n-grams."""
+    """Return the model with the next order, estimated from the counts of its n-grams."""
     n, vocabulary = model.order + 1, len(model.words)
     probs = _discounted(counts, keys // vocabulary, n, vocabulary - 1)
     frequent = counts >= MINIMUM_COUNTS[n - 1]
     keys, probs = keys[frequent], probs[frequent]
     contexts, last = keys // vocabulary, keys % vocabulary
-    # The n-gram without its first word is in the table below: nothing is left out there, and it occurs as often.
+    # The n-gram without its first word is in the table of the next lower order: no n-gram was left out there, and it
+    # occurs at least as often.
     shorter = last if n == 2 else find(model.keys[n - 2], model.keys[n - 2][contexts] % vocabulary * vocabulary + last)
     lower = 10 ** model.log_probs[n - 2][shorter]
 
@@ -174,7 +183,7 @@ def _extended(model: NgramModel, keys: NDArray[np.int64], counts: NDArray[np.int
     explicit, covered = np.bincount(contexts, probs, size), np.bincount(contexts, lower, size)
     left = np.where(np.abs(1 - explicit) < ROUNDING, 0, 1 - explicit)
     free = np.where(np.abs(1 - covered) < ROUNDING, 0, 1 - covered)
-    # Where there is nothing to back off to, what is left goes to the n-grams themselves.
+    # If there is nothing to back off to, the remaining probability goes to the n-grams themselves.
     full = free == 0
     probs = np.where((full & (left > 0))[contexts], probs / explicit[contexts], probs)
     with np.errstate(divide="ignore"):
@@ -185,17 +194,18 @@ def _extended(model: NgramModel, keys: NDArray[np.int64], counts: NDArray[np.int
 
 
 def _discounted(counts: NDArray[np.int64], contexts: NDArray[np.int64], n: int, vocabulary: int) -> NDArray[np.float64]:
-    """Discounted probability of each n-gram after its context; 0 below the minimum count."""
+    """Return the discounted probability of each n-gram after its context; 0 below the minimum count."""
     minimum = MINIMUM_COUNTS[n - 1]
     ratios = _good_turing(counts, MAXIMUM_COUNTS[n - 1])
     discounts = np.where(counts < minimum, 0, ratios[np.minimum(counts, len(ratios) - 1)])
     totals = np.bincount(contexts, counts)
     room = np.bincount(contexts) < vocabulary
     if minimum == 1 and len(ratios) == 2:
-        room[:] = False  # no discounting at this order, so no mass is asked for
+        room[:] = False  # no discounting at this order, so no probability mass is needed
     while True:
         probs = discounts * counts / totals[contexts]
-        # A context whose n-grams leave no mass, though other words exist, gets a larger denominator (Doug Paul).
+        # If the n-grams of a context leave no mass although other words exist, the context gets a larger denominator
+        # (Doug Paul).
         full = room & (np.bincount(contexts, probs) > 1 - EPSILON)
         if not full.any():
             return probs
@@ -203,10 +213,11 @@ def _discounted(counts: NDArray[np.int64], contexts: NDArray[np.int64], n: int, 
 
 
 def _good_turing(counts: NDArray[np.int64], maximum: int) -> NDArray[np.float64]:
-    """Discount ratio of each count from 0 to the highest that is discounted, and a last one, 1, for all above.
+    """Return the discount ratio of each count from 0 to the highest discounted count, and a last ratio of 1.
 
-    (r* / r - k) / (1 - k) with r* = (r + 1) n[r + 1] / n[r] and k = (m + 1) n[m + 1] / n[1] (Katz 1987), where m is the
-    highest count below which no n[r + 1] is 0; 1 where that is out of range.
+    The last ratio is for all larger counts. The ratio of a count r is (r* / r - k) / (1 - k) with r* = (r + 1) n[r + 1]
+    / n[r] and k = (m + 1) n[m + 1] / n[1] (Katz 1987). m is the highest count, at most `maximum`, with n[m + 1] > 0; it
+    is 0 if n[1] is 0. If the ratio is out of range, it is 1.
     """
     number = np.bincount(np.minimum(counts, maximum + 2), minlength=maximum + 3)
     maximum = max((r for r in range(1, maximum + 1) if number[1] and number[r + 1]), default=0)

@@ -1,4 +1,4 @@
-"""Words, lemmas and parts of speech of captions, by a spaCy model."""
+"""Words, lemmas and parts of speech of captions, from a spaCy model."""
 
 import os
 import sys
@@ -12,29 +12,29 @@ from captionlab.texts.unknown import UNKNOWN
 if TYPE_CHECKING:
     from spacy.language import Language
 
-# Universal part-of-speech tags that spaCy gives a token; SPACE is left out.
+# Universal part-of-speech tags of spaCy, without SPACE.
 TAGS = frozenset(
     {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"}
     | {"SYM", "VERB", "X"}
 )
-# A lower-cased word that a tagger takes for a name ("a tv") is a noun of the caption too.
+# Taggers take some lower-case nouns for names ("a tv"), so PROPN counts as a noun.
 NOUNS = frozenset({"NOUN", "PROPN"})
-# UNK stands for a word that a captioner does not know, and is none; taggers take it for a noun.
+# Tag of UNK, which stands for an unknown word. Taggers take UNK for a noun.
 OTHER = "X"
-# What a caption needs no more than tags and lemmas for.
+# Components of spaCy models that are not needed for tags and lemmas.
 UNUSED = ["parser", "ner", "senter", "entity_linker"]
 
 
 class TaggerError(RuntimeError):
-    """The spaCy model is not installed, or its folder is no spaCy model."""
+    """The spaCy model is not installed, cannot be read, or gives no tags or lemmas."""
 
 
 def load_tagger(model: str | os.PathLike[str]) -> "Language":
-    """A spaCy model that tags and lemmatises: a folder, one of resources/, or an installed package as en_core_web_sm.
+    """Load a spaCy model that tags and lemmatises: a folder, a folder of resources/, or a package like en_core_web_sm.
 
-    Raises TaggerError that says how to get it.
+    Raises TaggerError, which says how to get the model, if it cannot be loaded.
     """
-    import spacy  # which imports torch; jobs that read tags need neither
+    import spacy  # imports torch; jobs that only read tags need neither
 
     folder = Path(model) if Path(model).is_dir() else RESOURCES / model
     try:
@@ -46,15 +46,15 @@ def load_tagger(model: str | os.PathLike[str]) -> "Language":
             f"the spaCy model {model!r} is not installed; get it with `python -m spacy download {model}` "
             "(a package of that name for spaCy 3.8), or give the folder of a model, such as resources/en_ewt_sm"
         ) from error
-    # A safeguard for parsers, which are not used.
+    # The limit protects parsers, which are not used.
     tagger.max_length = sys.maxsize
     return tagger
 
 
 def tag(tagger: "Language", captions: Iterable[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """For each caption its words as written, their lemmas and their tags; white space is left out, UNK has the tag X.
+    """Yield for each caption its words as written, their lemmas and their tags.
 
-    Raises TaggerError when the model gives no tags or no lemmas.
+    White space is left out, and UNK has the tag X. Raises TaggerError if the model gives no tags or no lemmas.
     """
     for doc in tagger.pipe(captions, batch_size=256):
         tokens = [token for token in doc if not token.is_space]

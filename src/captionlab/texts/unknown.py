@@ -1,3 +1,3 @@
-"""What a captioner with a vocabulary of whole words writes for one that it does not know. Imports nothing."""
+"""The placeholder that a captioner with a vocabulary of whole words writes for an unknown word. Imports nothing."""
 
 UNKNOWN = "UNK"

@@ -1,4 +1,4 @@
-"""A training in TensorBoard: curves, cards of images, and a table of captions, by the writer of torch."""
+"""Training in TensorBoard: curves, cards of images, and a table of captions, written by torch's SummaryWriter."""
 
 import re
 import shutil
@@ -10,22 +10,22 @@ from torch.utils.tensorboard import SummaryWriter
 from captionlab.tracking.pictures import Pictures, card
 from captionlab.tracking.updates import Run, Update
 
-SECONDS = 10  # until others see what was added
+SECONDS = 10  # between flushes to disk, after which readers see new data
 OPTIMIZER = ("gradient_norm", "learning_rate")
 
 
 class Board:
-    """The event file of a run, alone in its folder."""
+    """Event file of a run, alone in its folder."""
 
     def __init__(self, run: Run):
-        """Open an event file in place of all that an earlier training of the same name has left in the folder."""
+        """Open an event file, and delete what an earlier training of the same name left in the folder."""
         shutil.rmtree(run.folder, ignore_errors=True)
-        # A TensorBoard that is open forgets what an earlier file had from step 0 on.
+        # With purge_step 0, a running TensorBoard forgets all steps of the earlier file.
         self.writer = SummaryWriter(Path(run.folder), purge_step=0, flush_secs=SECONDS)
         self.pictures = Pictures(run.images)
 
     def add(self, update: Update) -> None:
-        """Show one more update."""
+        """Add an update."""
         for name, value in update.statistics.items():
             self.writer.add_scalar(tag(name), value, update.step)
         if not update.examples:
@@ -37,19 +37,19 @@ class Board:
         self.writer.add_text("captions/table", table(update), update.step)
 
     def close(self) -> None:
-        """Write what is not written yet, and close the file."""
+        """Write pending data and close the file."""
         self.writer.close()
 
 
 def tag(statistic: str) -> str:
-    """Return the name of a statistic's curve: the group in which it is shown, and the statistic."""
+    """Return the name of a statistic's curve: its group, and the statistic."""
     if statistic.startswith("validation_"):
         return statistic.replace("_", "/", 1)
     return f"{'optimizer' if statistic in OPTIMIZER else 'training'}/{statistic}"
 
 
 def table(update: Update) -> str:
-    """Return the examples of an update as a table in Markdown, from which no text can break out."""
+    """Return the examples of an update as a Markdown table with all texts escaped."""
     rows = [
         (
             escaped(example.image_id),
@@ -64,5 +64,5 @@ def table(update: Update) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text in one line whose every mark is a character reference, so that Markdown and HTML see no mark."""
+    """Return a text in one line, with each mark as a character reference, so that Markdown and HTML see no mark."""
     return re.sub(r"[^\w\s]|_", lambda mark: f"&#{ord(mark[0])};", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Small pictures of examples: the image alone, and a card with what is said of it."""
+"""Small pictures of examples: the image alone, and a card of the image with its caption."""
 
 import logging
 import os
@@ -18,21 +18,21 @@ from captionlab.tracking.updates import Example
 
 logger = logging.getLogger(__name__)
 
-SIDE, TEXT = 128, 232  # of an image at most, and of the text beside it, pixels
-SIZE, LINE, LETTERS = 12, 16, 34  # of text: pixels, pixels from line to line, and letters of a line
+SIDE, TEXT = 128, 232  # longest side of an image, and width of the text beside it, in pixels
+SIZE, LINE, LETTERS = 12, 16, 34  # font size and line height in pixels, and characters in a line
 BLACK, GREY = "#111111", "#555555"
 
 
 class Pictures:
-    """The images of examples, each read once."""
+    """Images of examples, each read once."""
 
     def __init__(self, images: str | os.PathLike[str]):
-        """Take the table of IMAGES that has them."""
+        """Take the table of IMAGES that has the images."""
         self.images = images
         self.read: dict[str, Image.Image | None] = {}
 
     def of(self, ids: Iterable[str]) -> list[Image.Image | None]:
-        """The images of these ids, the longer side SIDE; None for one that cannot be read any more."""
+        """Return images by their ids, the longer side SIDE pixels, or None for an image that cannot be read."""
         wanted = [*ids]
         if new := {*wanted} - self.read.keys():
             for row in read_chosen(self.images, IMAGES, ["image_id", *PLACE], new).to_pylist():
@@ -46,7 +46,7 @@ class Pictures:
 
 
 def card(image: Image.Image | None, example: Example) -> Image.Image:
-    """The image of an example, and beside it the caption, the reward and the first reference."""
+    """Return a picture of an example: its image, and beside it the caption, the reward and the first reference."""
     earned = "" if example.reward is None else f"reward {example.reward:.4g}"
     parts = [(example.caption, BLACK), (earned, GREY), (f"reference: {example.references[0]}", GREY)]
     lines = [(line, colour) for text, colour in parts for line in textwrap.wrap(text, LETTERS)]
@@ -61,7 +61,7 @@ def card(image: Image.Image | None, example: Example) -> Image.Image:
 
 @cache
 def _font() -> ImageFont.FreeTypeFont:
-    """DejaVu Sans, which has most alphabets and comes with matplotlib, without importing that."""
+    """Return DejaVu Sans, which covers most alphabets, from the files of matplotlib, without importing matplotlib."""
     spec = find_spec("matplotlib")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("matplotlib, which brings the font, is not installed")

@@ -24,9 +24,9 @@ class Tracker:
 
     @contextmanager
     def following(self, history: Sequence[Update]) -> Iterator[None]:
-        """Show updates for as long as the block runs, first the updates of the training so far.
+        """Show updates within the block, beginning with `history`, the updates of the training so far.
 
-        Curves of a training that goes on are written anew from its log: so no step is missing, and none is there twice.
+        If a training resumes, its curves are written anew from its log, so that no step is missing or repeated.
         """
         if self.run is not None:
             self._attempt(self._open, self.run, history)
@@ -37,7 +37,7 @@ class Tracker:
                 self._attempt(self._board.close)
 
     def add(self, update: Update) -> None:
-        """Show one more update."""
+        """Show an update."""
         if self._board is not None:
             self._attempt(self._board.add, update)
 
@@ -64,7 +64,7 @@ NOBODY = Tracker()
 def tracker_of(job: Any) -> Tracker:
     """Return the tracker of a rule's job, as `tracking` of the config says.
 
-    `tracking` is read there and is no parameter of the rule, so another value makes nothing again.
+    `tracking` is read from the config and is no parameter of the rule, so that another value does not rerun any rule.
     """
     if job.config.get("tracking", "none") == "none":
         return NOBODY

@@ -1,4 +1,4 @@
-"""What there is to see of a training: its updates, and captions of the same few images."""
+"""Data that trackers show of a training: its updates, and captions of the same few images."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """A caption that a captioner gives to an image now."""
+    """Caption of an image by the captioner at an update."""
 
     image_id: str
     references: Sequence[str]
@@ -16,7 +16,7 @@ class Example(NamedTuple):
 
 
 class Update(NamedTuple):
-    """One update of a training."""
+    """Update of a training."""
 
     step: int
     """updates done; 0 before the first"""
@@ -27,7 +27,7 @@ class Update(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A training that is shown."""
+    """Training that is tracked."""
 
     folder: str
     """folder of the event file"""

@@ -1,1 +1,1 @@
-"""Training: one trainer for every objective, with checkpoints that survive a kill at any moment."""
+"""Training: one trainer for all objectives, with checkpoints that survive a kill at any moment."""

@@ -1,4 +1,4 @@
-"""The training of a captioner as a rule asks for it: by any objective, of any family, from scratch or from a parent."""
+"""Train a captioner of any family by any objective, from scratch or from a parent, as a rule requests it."""
 
 import copy
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Objective, Snapshot, Validation, train
 from captionlab.training.rewards.cider.reward import CiderD
 
-# Images whose captions are kept at each validation.
+# Number of images whose captions are logged at each validation.
 EXAMPLES = 8
 
 
 def training_data(job: Any) -> TrainingData:
-    """What a rule's inputs have: images and features, captions where the rule has them, and what its reward asks."""
+    """Return the training data of a job: images, features, captions if the rule has any, and the reward's models."""
     return TrainingData(
         images=job.input.images,
         features=job.input.features,
@@ -46,9 +46,9 @@ def training_data(job: Any) -> TrainingData:
 
 
 def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:
-    """Train a captioner by the objective of the rule's config, and write what the rule declares.
+    """Train a captioner by the objective of the rule's config, and write the outputs of the rule.
 
-    `job` is the `snakemake` object. Checkpoints lie in results/state until all outputs are in their places.
+    `job` is the `snakemake` object. Checkpoints stay in results/state until all outputs are in place.
     """
     config = job.params.config
     data = replace(data, captioner=captioner, tokenizer=tokenizer)
@@ -74,7 +74,7 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
 
 def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
     """Write a trained captioner. If `lora.merge` is set, merge its adapters into the weights first, in place."""
-    # The saved config leaves `snapshots` out, so that another snapshot changes no file of the end.
+    # The saved config omits `snapshots`, so that adding a snapshot changes no file of the final captioner.
     config = {key: value for key, value in job.params.config.items() if key != "snapshots"}
     if config.get("lora", {}).get("merge"):
         merge_adapters(captioner)
@@ -84,7 +84,7 @@ def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Pat
 def _write_snapshot(
     job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, snapshot: Snapshot, folder: Path
 ) -> None:
-    """Write the captioner of a snapshot, and the log of its training up to the snapshot."""
+    """Write the captioner of a snapshot, and the training log up to the snapshot."""
     captioner = copy.deepcopy(captioner)
     Changing(captioner).load_state_dict(snapshot.weights())
     passed = {"epochs": snapshot.number} if "epochs" in job.params.config["optimizer"] else {}
@@ -96,9 +96,10 @@ def _write_snapshot(
 
 
 def examples_of(objective: Objective, batches: Batches, data: TrainingData, decoding: Decoding) -> Examples:
-    """Examples are the first images of the first batch: with all of that as candidates, captions earn what they would.
+    """Return the first images of the first batch as examples, with a function that captions and rewards them.
 
-    Of rewards that alternate it is the first one.
+    A retrieval reward compares with all images of the first batch, as in training. If rewards alternate, the examples
+    get the first reward.
     """
     rows = torch.from_numpy(batches.order[0]).to(data.device)
     few = rows[:EXAMPLES]
@@ -114,11 +115,12 @@ def examples_of(objective: Objective, batches: Batches, data: TrainingData, deco
 
 
 class CiderOfCaptions:
-    """CIDEr of a captioner's captions of some images: pycocoevalcap's, as the evaluation has it.
+    """CIDEr of the captions that a captioner gives to a set of images, as pycocoevalcap and the evaluation compute it.
 
-    The references are tokenised as in the Penn treebank once, and counted once. A caption is tokenised word by word,
-    each word once: those of the captioner's vocabulary together with the references, others when they first come up.
-    (As a whole, a caption could only differ by an abbreviation before a full stop.)
+    The references are tokenised by the Penn Treebank tokeniser and counted once. Captions are tokenised word by word,
+    and each word is tokenised once. The words of the captioner's vocabulary are tokenised together with the references,
+    other words when they first occur. (Tokenising a whole caption could only differ at an abbreviation before a full
+    stop.)
     """
 
     def __init__(
@@ -129,8 +131,11 @@ class CiderOfCaptions:
         decoding: Decoding,
         batch: int = 250,
     ):
-        """Caption `visual` (images, ...), `batch` images at a time; `references` are texts of each of these images."""
-        # Not at the top: it is in Java, which no other training needs.
+        """Tokenise and count `references`, the texts of each image of `visual` (images, ...).
+
+        The images are captioned in batches of `batch`.
+        """
+        # Imported here because it runs Java, which no other training needs.
         from captionlab.evaluation.ptb import tokenize
 
         self.visual, self.tokenizer, self.decoding, self.batch = visual, tokenizer, decoding, batch
@@ -144,7 +149,7 @@ class CiderOfCaptions:
         self.tokens = {word: next(tokenized).split() for word in words}
 
     def __call__(self, captioner: Any) -> float:
-        """The mean over the images, 0 to 10."""
+        """Return the mean CIDEr over the images, 0 to 10."""
         captions: list[str] = []
         for visual in self.visual.split(self.batch):
             decoded = decode(captioner, visual, self.decoding, self.tokenizer)

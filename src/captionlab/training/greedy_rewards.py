@@ -1,4 +1,4 @@
-"""Measure whether a training by a reward raised that reward: greedy captions of training images, before and after."""
+"""Measure whether a training raised its reward, on greedy captions of training images before and after it."""
 
 import math
 from collections import Counter
@@ -18,26 +18,26 @@ from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward
 
-# Images that are captioned at most; of a retriever that needs more candidates, one batch of the training.
+# Largest number of captioned images. If a training batch is larger, one batch is captioned.
 IMAGES = 1000
-# Images that are captioned at a time, if the batches of the training are no larger.
+# Number of images captioned at a time. If a training batch is larger, one batch is captioned at a time.
 AT_A_TIME = 250
 
 Columns = dict[str, list[Any]]
 
 
 def turns_of(reward: Mapping[str, Any]) -> int:
-    """Return after how many updates all parts of a config's reward that alternate had their turns."""
+    """Return the number of updates after which every alternating part of a config's reward has had its turn."""
     parts = [part.get("reward", part) for part in reward.get("of", [])]
     return math.lcm(len(parts) if reward["kind"] == "alternate" else 1, *map(turns_of, parts))
 
 
 @dataclass(frozen=True)
 class GreedyRewards:
-    """Rewards of greedy captions of the first training images, which are cut into batches as in the training.
+    """Rewards of greedy captions of the first training images, in batches as large as in the training.
 
-    The candidates of a retriever are images of the same batch, as many as in the training, in the order of the corpus.
-    Images that do not fill a batch are left out.
+    The candidates of a retriever are the images of the same batch, as many as in the training, in the order of the
+    corpus. Images that do not fill a batch are left out.
     """
 
     data: TrainingData
@@ -47,7 +47,7 @@ class GreedyRewards:
 
     @property
     def images(self) -> int:
-        """Return how many images are captioned."""
+        """Return the number of captioned images."""
         return max(1, min(IMAGES, len(self.data.ids)) // self.data.batch) * self.data.batch
 
     def rows(self, parent: tuple[Captioner[Any], Tokenizer], captioner: tuple[Captioner[Any], Tokenizer]) -> Columns:
@@ -66,7 +66,7 @@ class GreedyRewards:
 
     @cached_property
     def visual(self) -> Any:
-        """Return these images as the captioner reads them, by row, on the device."""
+        """Return the captioned images as the captioner reads them, by row, on the device."""
         return self.data.visual_of(self.data.ids[: self.images])
 
     @property
@@ -83,7 +83,10 @@ class GreedyRewards:
             yield from tokenizer.decode(decode(captioner, batch.visual, self.decoding, tokenizer).tokens.tolist())
 
     def _earned(self, captions: Sequence[str]) -> tuple[list[float], list[float | None]]:
-        """Return the reward of a caption of each image, and whether it finds its image where a retriever is asked."""
+        """Return the reward of each image's caption, averaged over the turns of the reward, and its retrieval accuracy.
+
+        The accuracy is 1.0 if the caption finds its image and 0.0 if not, or None if the reward has no retriever.
+        """
         rewards: list[float] = []
         accuracies: list[float | None] = []
         for batch in self._batches():

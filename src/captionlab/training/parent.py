@@ -1,4 +1,4 @@
-"""The captioner that a training started from, which it is to stay close to."""
+"""The parent of a finetuned captioner: the frozen captioner that the training must stay close to."""
 
 import copy
 from collections.abc import Callable
@@ -13,9 +13,10 @@ LogProbs = Callable[[Any, Tensor, Tensor], Tensor]
 
 
 def frozen_parent(captioner: Any) -> LogProbs:
-    """The `log_probs` of a captioner as it is now, without gradient or dropout, however it is trained from here on.
+    """Return the `log_probs` of a captioner as it is now, without gradient and without dropout.
 
-    Of one with adapters, which change nothing yet, it is the captioner itself without them: no second one is held.
+    Later training of the captioner does not change them. A captioner with adapters is not copied: its adapters, which
+    must still be untrained, are switched off for each call.
     """
     if captioner.adapters:
 

@@ -1,8 +1,9 @@
 """BLIP (Li et al. 2022) as captioner: its text decoder, which reads the image through cross-attention.
 
-The decoder is transformers' BlipTextLMHeadModel, whose names are those of the checkpoints of salesforce/BLIP and
-salesforce/LAVIS, too. The vision tower is an encoder (captionlab.encoders.blip.encoder): it never trains (Dessì et al. 2023,
-code). Importing transformers takes longer than torch, so it is imported when a captioner is built.
+The decoder is transformers' BlipTextLMHeadModel, which has the parameter names of the checkpoints of salesforce/BLIP
+and salesforce/LAVIS. The vision tower is an encoder (captionlab.encoders.blip.encoder) and is never trained, as in the code of
+Dessì et al. 2023. Importing transformers takes longer than importing torch, so it is imported when a captioner is
+built.
 """
 
 import os
@@ -22,7 +23,7 @@ from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import pieces_tokenizer
 
-# Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds to it.
+# Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds.
 PROMPT = (30522, 1037, 3861, 1997)
 
 DECLARATION = CaptionerFamily(
@@ -60,16 +61,16 @@ DECODER = "text_decoder."
 
 @dataclass(frozen=True)
 class State:
-    """N captions in the making, N / G consecutive ones for each of G images."""
+    """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     image: list[tuple[Tensor, Tensor]]
-    """of each layer, keys and values (G, heads, S, head size)"""
+    """keys and values (G, heads, S, head size) for each layer"""
     captions: Cache
-    """keys and values of prompt and words so far"""
+    """keys and values of the prompt and the words so far"""
 
 
 class Blip(Captioner[State]):
-    """The captioner. `visual` is what the vision tower says of the places of an image, (B, S, visual_size)."""
+    """BLIP as captioner. `visual` is the output of the vision tower at all places of an image, (B, S, visual_size)."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     output_layer = "text_decoder.cls.predictions.decoder"
@@ -88,7 +89,7 @@ class Blip(Captioner[State]):
         prompt: Sequence[int] = PROMPT,
         dropout: float = 0.1,
     ):
-        """Build a captioner with random weights; the ids of the `prompt` stand before every caption."""
+        """Build a captioner with random weights. The ids of the `prompt` precede every caption."""
         super().__init__({**locals(), "prompt": list(prompt)})
         from transformers import BlipTextConfig, BlipTextLMHeadModel
 
@@ -112,14 +113,18 @@ class Blip(Captioner[State]):
 
     @staticmethod
     def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
-        """The prompt of one who learns from scratch is the end token."""
+        """Return the prompt of a captioner that is trained from scratch: the end token."""
         return {"prompt": [tokenizer.end]}
 
     @classmethod
     def from_published(
         cls, checkpoint: Mapping[str, Any], heads: int | None = None, prompt: Sequence[int] = PROMPT
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family. What is not the decoder's is left to the encoder."""
+        """Return a captioner with the sizes of a published checkpoint, and the weights to load into it.
+
+        Weights of the vision tower are left out, because the tower is an encoder. Raises KeyError for weights of
+        another family, and CheckpointError if `heads` is None.
+        """
         found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
         decoder = (name for name in found if name.startswith(DECODER) and not name.endswith("position_ids"))
         weights = {name: found[name] for name in decoder}
@@ -129,22 +134,31 @@ class Blip(Captioner[State]):
 
     @staticmethod
     def read_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
-        """The tokenizer of a published vocab.txt of bert-base-uncased, or of a tokenizer.json."""
+        """Read the tokenizer from a published vocab.txt of bert-base-uncased, or from a tokenizer.json.
+
+        The pieces [DEC] and [ENC] are added to a vocab.txt that lacks them.
+        """
         if Path(path).suffix == ".json":
             return Tokenizer.load(path)
         pieces = Path(path).read_text(encoding="utf-8").split()
         return pieces_tokenizer([*pieces, *(piece for piece in ADDED if piece not in pieces)])
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        `tokens` and `mask` are (B, T). Raises ValueError if there are more than `longest` tokens.
+        """
         return log_probs_of(self.text_decoder.cls, self._hidden(visual, tokens), tokens, mask)
 
     def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
-        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
+        """Return the logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after the tokens before it.
+
+        Raises ValueError if there are more than `longest` tokens.
+        """
         return self.text_decoder.cls(self._hidden(visual, tokens))
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        """Return the logits (B, vocabulary) of the first token, and a state with room for `max_tokens` tokens."""
         check_features(visual, self.architecture["visual_size"], "patches")
         self.check_length(max_tokens)
         prompt = self.prompt.expand(len(visual), -1)
@@ -155,11 +169,14 @@ class Blip(Captioner[State]):
         return self._read(prompt, State(image, cache))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place."""
         return self._read(tokens[:, None], state)
 
     def reorder(self, state: State, index: Tensor) -> State:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
+
+        Rows may be repeated or left out.
+        """
         image = state.image
         kept = images_kept(state.captions.keys.shape[2], len(image[0][0]), index)
         if kept is not None:
@@ -167,7 +184,7 @@ class Blip(Captioner[State]):
         return State(image, state.captions.reorder(index))
 
     def _hidden(self, visual: Tensor, tokens: Tensor) -> Tensor:
-        """States (B, T, width) from which the tokens (B, T) are predicted."""
+        """Return the states (B, T, width) from which the tokens (B, T) are predicted."""
         check_features(visual, self.architecture["visual_size"], "patches")
         self.check_length(tokens.shape[1])
         ids = torch.cat([self.prompt.expand(len(tokens), -1), tokens[:, :-1]], dim=1)
@@ -175,7 +192,10 @@ class Blip(Captioner[State]):
         return states.last_hidden_state[:, len(self.prompt) - 1 :]
 
     def _read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits after new tokens (N, T), which follow those of the state; several only at the start."""
+        """Return the logits after new tokens (N, T) that follow the tokens of the state, and the state.
+
+        T > 1 only at the start.
+        """
         cache, new = state.captions, tokens.shape[1]
         states = self.text_decoder.bert.embeddings(input_ids=tokens, past_key_values_length=cache.length)
         layers = zip(self.text_decoder.bert.encoder.layer, state.image, strict=True)
@@ -184,7 +204,7 @@ class Blip(Captioner[State]):
             words = cache.extend(number, split(own.key(states), self.heads), split(own.value(states), self.heads))
             gathered = self._gather(own.query(states), *words, causal=new > 1)
             states = layer.attention.output(gathered, states)
-            # Captions of an image share its keys and values: their queries are read as those of one longer sequence.
+            # Captions of an image share its keys and values, so their queries are attended as one longer sequence.
             shared = states.reshape(len(keys), -1, states.shape[2])
             gathered = self._gather(layer.crossattention.self.query(shared), keys, values)
             shared = layer.feed_forward_chunk(layer.crossattention.output(gathered, shared))
@@ -194,7 +214,10 @@ class Blip(Captioner[State]):
         return logits, state
 
     def _gather(self, query: Tensor, keys: Tensor, values: Tensor, causal: bool = False) -> Tensor:
-        """What projected queries (B, T, width) gather from keys and values (B, heads, S, head size)."""
+        """Return the attended values (B, T, width) of projected queries (B, T, width).
+
+        Keys and values are (B, heads, S, head size).
+        """
         dropout = self.dropout if self.training else 0.0
         gathered = functional.scaled_dot_product_attention(
             split(query, self.heads), keys, values, dropout_p=dropout, is_causal=causal

@@ -1,7 +1,7 @@
-"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over patch features, a meshed or plain decoder.
+"""CaMEL (Barraco et al. 2022): a memory-augmented encoder over patch features, and a meshed or plain decoder.
 
-After github.com/aimagelab/camel (models/transformer/), with the parameter names of its checkpoints; layers, memory and
-mesh are those of Cornia et al. 2020. What the decoder reads of an image is computed once, whatever the step and beam.
+Follows github.com/aimagelab/camel (models/transformer/) and uses the parameter names of its checkpoints. Layers, memory
+and mesh are as in Cornia et al. 2020. The keys and values of an image are computed once, for all steps and beams.
 """
 
 from collections.abc import Mapping
@@ -57,15 +57,15 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 
-# Of the published captioner: a caption up to 40 tokens long, an image up to 500 places large; the
-# ids of CLIP's start token and of padding, which also is that of "!".
+# Sizes of the published captioner: captions of up to 40 tokens, images of up to 500 places. Ids of CLIP's start token
+# and of padding, which is also the id of "!".
 HEAD_SIZE, LONGEST, PLACES = 64, 40, 500
 START, PADDING = 49406, 0
 NETWORKS = {"online": "state_dict_o", "target": "state_dict_t"}
 
 
 class Projections(nn.Module):
-    """The four projections of an attention, and perhaps memory: keys and values that belong to no input."""
+    """The four projections of an attention layer, and optionally memory: keys and values that belong to no input."""
 
     def __init__(self, width: int, heads: int, head_size: int, memory: int = 0):
         super().__init__()
@@ -77,7 +77,7 @@ class Projections(nn.Module):
             self.m_k, self.m_v = (nn.Parameter(torch.empty(1, memory, inner)) for _ in range(2))
 
     def context(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values (B, heads, S, head size) of states (B, S, width), and of the memory after them."""
+        """Return keys and values (B, heads, S, head size) of states (B, S, width), followed by the memory, if any."""
         keys, values = self.fc_k(states), self.fc_v(states)
         if self.memory:
             rows = len(states)
@@ -87,7 +87,7 @@ class Projections(nn.Module):
 
 
 class Attention(nn.Module):
-    """Attention, added to its input and normalised."""
+    """Attention with a residual connection and layer normalisation."""
 
     def __init__(self, width: int, heads: int, head_size: int, dropout: float, memory: int = 0):
         super().__init__()
@@ -95,14 +95,14 @@ class Attention(nn.Module):
         self.dropout, self.layer_norm = nn.Dropout(dropout), nn.LayerNorm(width)
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (B, T, width) to the same shape, with what it gathers from keys and values (B, heads, S, head size)."""
+        """Map (B, T, width) to the same shape, attending to keys and values (B, heads, S, head size)."""
         query = split(self.attention.fc_q(states), self.attention.heads)
         gathered = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
         return self.layer_norm(states + self.dropout(self.attention.fc_o(gathered.transpose(1, 2).flatten(2))))
 
 
 class FeedForward(nn.Module):
-    """Two layers with a ReLU between them, added to their input and normalised."""
+    """Two linear layers with a ReLU in between, a residual connection and layer normalisation."""
 
     def __init__(self, width: int, inner: int, dropout: float):
         super().__init__()
@@ -116,7 +116,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention of places to each other and to memory, then a feed-forward layer."""
+    """A layer of the encoder: attention of places to each other and to memory, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, memory: int, dropout: float):
         super().__init__()
@@ -129,7 +129,10 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Attention to the words so far and, by a gate for each of `levels` (the mesh), to the image; then feed-forward."""
+    """A layer of the decoder: self-attention, attention to the image, then a feed-forward layer.
+
+    In the meshed decoder, a gate for each of `levels` layers of the encoder weights the attention to the image.
+    """
 
     def __init__(self, width: int, heads: int, head_size: int, feed_forward: int, levels: int, dropout: float):
         super().__init__()
@@ -141,7 +144,7 @@ class DecoderLayer(nn.Module):
     def read(self, states: Tensor, image: list[tuple[Tensor, Tensor]]) -> Tensor:
         """Map states after self-attention (N, T, width) to the layer's output.
 
-        `image` are keys and values (G, heads, S, head size) of each level; N / G consecutive rows share an image.
+        `image` has the keys and values (G, heads, S, head size) of each level. N / G consecutive rows share an image.
         """
         rows, length, _ = states.shape
         shared = states.reshape(len(image[0][0]), -1, states.shape[2])  # one longer sequence for each image
@@ -156,18 +159,18 @@ class DecoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Patch features, projected, through layers."""
+    """The encoder: a projection of patch features, then layers."""
 
     def __init__(self, visual_size: int, layers: int, layer: tuple[int, int, int, int, int, float], positions: bool):
         super().__init__()
         width, dropout, self.positions = layer[0], layer[-1], positions
         self.fc, self.layer_norm, self.dropout = Linear(visual_size, width), nn.LayerNorm(width), nn.Dropout(dropout)
-        # Stored with the weights also where it is not used.
+        # The weights have this table even if it is not used.
         self.pos_emb = nn.Embedding(PLACES + 1, visual_size).requires_grad_(False)
         self.layers = nn.ModuleList(EncoderLayer(*layer) for _ in range(layers))
 
     def forward(self, visual: Tensor) -> list[Tensor]:
-        """The output (B, S, width) of each layer for features (B, S, visual_size)."""
+        """Return the output (B, S, width) of each layer for features (B, S, visual_size)."""
         if self.positions:
             visual = visual + self.pos_emb.weight[1 : visual.shape[1] + 1]
         states = [self.layer_norm(self.dropout(functional.relu(self.fc(visual))))]
@@ -181,10 +184,10 @@ Image = list[list[tuple[Tensor, Tensor]]]
 
 @dataclass(frozen=True)
 class State:
-    """N captions in the making, N / G consecutive ones for each of G images."""
+    """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     image: Image
-    """of each layer and level, keys and values (G, heads, S, head size)"""
+    """keys and values (G, heads, S, head size) for each layer and level"""
     captions: Cache
     """keys and values of the words so far"""
     hidden: Tensor
@@ -192,7 +195,7 @@ class State:
 
 
 class Camel(Captioner[State]):
-    """The captioner. `visual` is patch features (B, S, visual_size), the encoder's as they are."""
+    """CaMEL as captioner. `visual` is patch features (B, S, visual_size) as the encoder returns them."""
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     output_layer = "decoder.fc"
@@ -218,8 +221,9 @@ class Camel(Captioner[State]):
     ):
         """Build a captioner with random weights.
 
-        `start` is the id that stands before every caption; `padding` one that is never attended to and after which
-        every word is equally likely, as the original treats 0 wherever it stands. `longest` counts the end token.
+        `start` is the id before every caption. `padding` is an id that is never attended to. After `padding`, every
+        word is equally likely, as the original treats id 0 at every position. `longest` is the most tokens of a
+        caption, the end token included. `grid_positions` adds embeddings of positions to the patch features.
         """
         super().__init__(locals())
         self.start_id, self.longest, self.meshed = start, longest, meshed
@@ -227,7 +231,7 @@ class Camel(Captioner[State]):
         self.heads, self.head_size = heads, head_size
         sizes = width, heads, head_size, feed_forward
         self.encoder = Encoder(visual_size, encoder_layers, (*sizes, memory, dropout), grid_positions)
-        # A generator, so that layers draw their random weights after the tables above them in the dict.
+        # A generator, so that the layers draw their random weights after the tables above them in the dict.
         layers = (DecoderLayer(*sizes, encoder_layers if meshed else 0, dropout) for _ in range(decoder_layers))
         self.decoder: Any = nn.ModuleDict(
             {
@@ -238,7 +242,7 @@ class Camel(Captioner[State]):
             }
         )
         for parameter in self.parameters():
-            if parameter.ndim > 1:  # tables of positions too: in the original they are no sinusoids
+            if parameter.ndim > 1:  # tables of positions, too: in the original they are not sinusoids
                 nn.init.xavier_uniform_(parameter)
         for module in self.modules():
             if isinstance(module, nn.Linear) and module.bias is not None:
@@ -246,7 +250,7 @@ class Camel(Captioner[State]):
 
     @staticmethod
     def special_ids(tokenizer: Tokenizer) -> dict[str, Any]:
-        """The end token also begins captions."""
+        """Return the id of the start token: the end token also begins captions."""
         return {"start": tokenizer.end}
 
     @classmethod
@@ -259,14 +263,16 @@ class Camel(Captioner[State]):
         padding: int | None = PADDING,
         **options: Any,
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family.
+        """Return a captioner with the sizes of a published checkpoint, and the weights to load into it.
 
-        Of the two networks of a training, `network` is the online one, which Dessì et al. 2023 finetune, or the target,
-        its running mean, which CaMEL's authors evaluate; a state dict alone is either. The option `grid_positions` says
-        whether it was trained with positions in its grid (the authors' --with_pe): their table is stored either way.
+        A training has two networks. `network` is "online" for the network that Dessì et al. 2023 finetune, or "target"
+        for its running mean, which CaMEL's authors evaluate. A plain state dict has only one network, and `network` is
+        ignored. The option `grid_positions` says whether the network was trained with positions in its grid (the
+        authors' --with_pe). The weights contain the table of positions in both cases. Raises CheckpointError if `heads`
+        is None.
         """
         found: Mapping[str, Tensor] = checkpoint.get(NETWORKS[network], checkpoint)
-        # How far the last generation came; no parameter.
+        # A counter of the last generation, not a parameter.
         weights = {name: value for name, value in found.items() if not name.endswith("running_seq")}
         vocabulary, width = weights["decoder.word_emb.weight"].shape
         first = "encoder.layers.0.mhatt.attention"
@@ -291,16 +297,22 @@ class Camel(Captioner[State]):
         return captioner, weights
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        `tokens` and `mask` are (B, T). Raises ValueError if there are more than `longest` tokens.
+        """
         return log_probs_of(nn.Identity(), self.logits(visual, tokens), tokens, mask)
 
     def logits(self, visual: Tensor, tokens: Tensor) -> Tensor:
-        """Logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after those before it."""
+        """Return the logits (B, T, vocabulary), with gradient, of each of the tokens (B, T) after the tokens before it.
+
+        Raises ValueError if there are more than `longest` tokens.
+        """
         self.check_length(tokens.shape[1])
         words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
         length, padded = words.shape[1], words == self.padding
         causal = torch.ones(length, length, dtype=torch.bool, device=words.device).tril()
-        # A word that is padding sees itself, which changes nothing: what it becomes is set to 0 below.
+        # Padding attends to itself, to avoid rows without any key. Its state is set to 0 below.
         seen = causal & (~padded[:, None] | torch.eye(length, dtype=torch.bool, device=words.device))
         places = torch.arange(1, length + 1, device=words.device).expand_as(words).masked_fill(padded, 0)
         states = self.decoder.word_emb(words) + self.decoder.pos_emb(places)
@@ -311,7 +323,7 @@ class Camel(Captioner[State]):
         return self.decoder.fc(states)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        """Return the logits (B, vocabulary) of the first token, and a state with room for `max_tokens` tokens."""
         self.check_length(max_tokens)
         captions = Cache.empty(visual, max_tokens, len(self.decoder.layers), len(visual), self.heads, self.head_size)
         hidden = torch.zeros(max_tokens, len(visual), dtype=torch.bool, device=visual.device)
@@ -319,7 +331,7 @@ class Camel(Captioner[State]):
         return self.step(torch.full((len(visual),), self.start_id, device=visual.device), state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place."""
         cache, padded = state.captions, tokens == self.padding
         place = cache.length
         state.hidden[place] = padded
@@ -336,7 +348,10 @@ class Camel(Captioner[State]):
         return logits, state
 
     def reorder(self, state: State, index: Tensor) -> State:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
+
+        Rows may be repeated or left out.
+        """
         image = state.image
         kept = images_kept(state.hidden.shape[1], len(image[0][0][0]), index)
         if kept is not None:
@@ -344,7 +359,7 @@ class Camel(Captioner[State]):
         return State(image, state.captions.reorder(index), state.hidden[:, index])
 
     def _read_image(self, visual: Tensor) -> Image:
-        """What each layer of the decoder reads of images, keys and values of each level."""
+        """Return the keys and values of images for each layer of the decoder and each level of the encoder."""
         check_features(visual, self.architecture["visual_size"], "patches")
         outputs = self.encoder(visual)
         levels = outputs if self.meshed else outputs[-1:]

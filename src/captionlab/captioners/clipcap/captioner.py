@@ -1,6 +1,6 @@
 """ClipCap (Mokady et al. 2021): an image embedding becomes a prefix that GPT-2 continues with a caption.
 
-Parameter names are those of the published checkpoints (rmokady/CLIP_prefix_caption, train.py).
+Parameter names are as in the published checkpoints (rmokady/CLIP_prefix_caption, train.py).
 """
 
 import re
@@ -40,12 +40,12 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
-# Masks that old versions of transformers stored with the weights; they are no parameters.
+# Masks that old versions of transformers stored with the weights. They are not parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")
 
 
 class ClipCap(Captioner[Cache]):
-    """The captioner. `visual` is always the raw, un-normalised CLIP embedding of images, (B, prefix_size)."""
+    """ClipCap as captioner. `visual` is the CLIP embedding of images, not normalised, (B, prefix_size)."""
 
     output_layer = "gpt.lm_head"
     replayable = True
@@ -63,9 +63,10 @@ class ClipCap(Captioner[Cache]):
     ):
         """Build a captioner with random weights.
 
-        `prefix_length` vectors stand before the caption, in `positions` positions for both. The mapper has
-        `mapper_hidden` hidden units, 0 makes it one linear layer; by default it is as in the original: half its outputs
-        for a prefix of up to 10 vectors, one linear layer for a longer one.
+        `prefix_length` vectors precede the caption, and prefix and caption together have up to `positions` positions.
+        The mapper has `mapper_hidden` hidden units, or is a single linear layer if `mapper_hidden` is 0. By default it
+        is as in the original: the number of hidden units is half the number of outputs for a prefix of up to 10
+        vectors, and a longer prefix has a single linear layer.
         """
         super().__init__(locals())
         outputs = prefix_length * width
@@ -83,7 +84,10 @@ class ClipCap(Captioner[Cache]):
 
     @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any], heads: int | None = None) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family."""
+        """Return a captioner with the sizes of a published checkpoint, and the weights to load into it.
+
+        Raises KeyError for weights of another family, and CheckpointError if `heads` is None.
+        """
         weights = {name: value for name, value in checkpoint.items() if not _MASK.fullmatch(name)}
         vocabulary, width = weights["gpt.transformer.wte.weight"].shape
         linear = "clip_project.weight" in weights
@@ -102,19 +106,25 @@ class ClipCap(Captioner[Cache]):
         return captioner, weights
 
     def prefix(self, visual: Tensor) -> Tensor:
-        """The prefix of each image, (B, prefix_length, width); ValueError for embeddings of another encoder."""
+        """Return the prefix of each image, (B, prefix_length, width).
+
+        Raises ValueError for embeddings of another size.
+        """
         check_features(visual, self.architecture["prefix_size"], "vectors")
         return self.clip_project(visual).view(len(visual), self.prompt_length, -1)
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        `tokens` and `mask` are (B, T). Raises ValueError if there are more than `longest` tokens.
+        """
         self.check_length(tokens.shape[1])
         embeddings = torch.cat([self.prefix(visual), self.gpt.transformer.wte(tokens[:, :-1])], dim=1)
         hidden = self.gpt.transformer(embeddings)[:, self.prompt_length - 1 :]
         return log_probs_of(self.gpt.lm_head, hidden, tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, Cache]:
-        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        """Return the logits (B, vocabulary) of the first token, and a state with room for `max_tokens` tokens."""
         self.check_length(max_tokens)
         layers, heads, width = (self.architecture[name] for name in ("layers", "heads", "width"))
         shape = self.prompt_length + max_tokens, layers, len(visual), heads, width // heads
@@ -123,7 +133,7 @@ class ClipCap(Captioner[Cache]):
         return self.gpt.lm_head(hidden[:, -1]), cache
 
     def step(self, tokens: Tensor, state: Cache) -> tuple[Tensor, Cache]:
-        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place."""
         hidden = self.gpt.transformer(self.gpt.transformer.wte(tokens)[:, None], state)
         return self.gpt.lm_head(hidden[:, -1]), state
 

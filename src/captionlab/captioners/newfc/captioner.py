@@ -1,7 +1,7 @@
-"""The FC captioner with a maxout LSTM (Rennie et al. 2017 in the form that Ma et al. 2022 train): image first.
+"""The FC captioner with a maxout LSTM (Rennie et al. 2017), in the form that Ma et al. 2022 train.
 
-After `NewFCModel` of github.com/ruotianluo/ImageCaptioning.pytorch (captioning/models/AttModel.py, FCModel.py), with
-the parameter names of its checkpoints.
+The LSTM reads the image before the first word. Follows `NewFCModel` of github.com/ruotianluo/ImageCaptioning.pytorch
+(captioning/models/AttModel.py, FCModel.py) and uses the parameter names of its checkpoints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,21 +36,21 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
-# The id that begins, ends and fills up a caption.
+# The id that begins, ends and pads a caption.
 BEGIN = 0
 
 State = tuple[Tensor, Tensor]
 
 
 class MaxoutCell(nn.Module):
-    """An LSTM cell whose candidate is the larger of two linear maps, without a tanh."""
+    """An LSTM cell whose candidate is the maximum of two linear maps, without a tanh."""
 
     def __init__(self, inputs: int, width: int):
         super().__init__()
         self.i2h, self.h2h = Linear(inputs, 5 * width), Linear(width, 5 * width)
 
     def forward(self, projected: Tensor, state: State) -> State:
-        """The next hidden and cell states (N, width) after an input as i2h projects it, (N, 5 width)."""
+        """Return the next hidden and cell states (N, width) after an input that i2h has projected, (N, 5 width)."""
         hidden, cell = state
         gates, first, second = (projected + self.h2h(hidden)).split((3 * cell.shape[1], *[cell.shape[1]] * 2), dim=1)
         keep_new, keep_old, show = gates.sigmoid().chunk(3, dim=1)
@@ -59,7 +59,10 @@ class MaxoutCell(nn.Module):
 
 
 class NewFC(Captioner[State]):
-    """The captioner. `visual` is one vector for each image, (B, visual_size): the encoder's embedding, as it is."""
+    """The FC captioner.
+
+    `visual` has one vector for each image, (B, visual_size): the encoder's embedding, not normalised.
+    """
 
     differentiable_steps = cut_keeps_end = True
     output_layer = "logit"
@@ -70,8 +73,8 @@ class NewFC(Captioner[State]):
     ):
         """Build a captioner with random weights.
 
-        `width` units read embeddings of `input_width` numbers, of the image first and then of each word; `dropout` is
-        on what they put out, not on what they pass on. References are cut to `max_words`.
+        The LSTM has `width` units and reads embeddings of `input_width` numbers, first of the image and then of each
+        word. `dropout` applies to the outputs of the LSTM, not to its state. References are cut to `max_words` words.
         """
         super().__init__(locals())
         self.longest = max_words + 1
@@ -85,14 +88,17 @@ class NewFC(Captioner[State]):
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """As for every family; words are counted in `texts` and in all others, as the authors' code does."""
+        """Return a captioner with random weights, to be trained from scratch, and its tokenizer.
+
+        Words are counted in `texts` and in `other_texts`, as the authors' code does.
+        """
         sizes = dict(architecture)
         tokenizer = learn_words([*texts, *other_texts], sizes.pop("min_count"))
         return cls(visual_size=visual_size, vocabulary=tokenizer.size, **sizes), tokenizer
 
     @classmethod
     def from_published(cls, checkpoint: Mapping[str, Any]) -> tuple[Self, dict[str, Tensor]]:
-        """A captioner of the sizes that a published state dict has, and the weights to load into it."""
+        """Return a captioner with the sizes of a published state dict, and the weights to load into it."""
         vocabulary, width = checkpoint["logit.weight"].shape
         input_width, visual_size = checkpoint["fc_embed.weight"].shape
         return cls(visual_size, width, input_width, vocabulary), dict(checkpoint)
@@ -100,12 +106,16 @@ class NewFC(Captioner[State]):
     read_tokenizer = staticmethod(read_words)
 
     def log_probs(self, visual: Tensor, tokens: Tensor, mask: Tensor, sampled: float = 0.0) -> Tensor:
-        """As for every family; with probability `sampled`, words are drawn from the last prediction (Bengio et al.)."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        With probability `sampled`, an input word is drawn from the last prediction (scheduled sampling, Bengio et al.
+        2015).
+        """
         state = self._read_image(visual)
         words = torch.full_like(tokens[:, 0], BEGIN)
         given: Sequence[Tensor] = ()
         if not sampled:
-            # Taken apart at once: the gradient of one position of a tensor is as large as that of all.
+            # Unbound at once: the gradient of indexing one position would be as large as the whole tensor.
             given = self._core.i2h(self.embed(torch.cat([words[:, None], tokens[:, :-1]], dim=1))).unbind(dim=1)
         outputs: list[Tensor] = []
         for position in range(tokens.shape[1]):
@@ -119,17 +129,17 @@ class NewFC(Captioner[State]):
         return log_probs_of(self.logit, torch.stack(outputs, dim=1), tokens, mask)
 
     def start(self, visual: Tensor, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first word, and the state after it; captions may have any length."""
+        """Return the logits (B, vocabulary) of the first word, and the state after it. Captions may have any length."""
         begin = torch.full((len(visual),), BEGIN, device=visual.device)
         return self.step(begin, self._read_image(visual))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) of the word after `tokens` (N,), and the next state."""
+        """Return the logits (N, vocabulary) of the word after `tokens` (N,), and the next state."""
         state = self._core(self._core.i2h(self.embed(tokens)), state)
         return self.logit(self.dropout(state[0])), state
 
     def reorder(self, state: State, index: Tensor) -> State:
-        """The state of the rows `index` (N,), in that order, repeated or left out."""
+        """Return the state of the rows `index` (N,), in this order. Rows may be repeated or left out."""
         return state[0][index], state[1][index]
 
     def _read_image(self, visual: Tensor) -> State:

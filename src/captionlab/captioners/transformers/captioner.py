@@ -1,8 +1,9 @@
-"""Any image-text-to-text model of the Hugging Face hub as captioner, by the classes of transformers.
+"""Captioners from image-text-to-text models of the Hugging Face hub, by the classes of transformers.
 
-What its image side makes of images, which never trains here, is a table of features where the type allows it, and else
-made when images are decoded. A batch is cut into groups of images with prompts of one length, so nothing is ever padded
-before a caption. Importing transformers takes longer than torch, so it is imported when a captioner is built.
+The image side of a model is never trained. If the type of the model allows it, the output of the image side is stored
+as a table of features. Otherwise, it is computed when images are decoded. A batch is split into groups of images with
+prompts of equal length, so no padding precedes a caption. Importing transformers takes longer than importing torch, so
+it is imported when a captioner is built.
 """
 
 import logging
@@ -86,28 +87,32 @@ DECLARATION = CaptionerFamily(
 )
 
 AnyPath = str | os.PathLike[str]
-# Sizes of images that tell, on import, how a prompt looks, and whether it always looks so.
+# Sizes of blank images that show, on import, how a prompt looks and whether it depends on the size.
 _SIZES = ((384, 384), (512, 256))
-# How far logits of cached steps may be from those of a whole pass, as a share of the largest, by precision of weights.
+# Largest difference between log-probabilities of cached steps and of a whole pass, as a share of the largest
+# log-probability, by precision of the weights.
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 5e-2}
 
 
 @dataclass
 class Group:
-    """Captions in the making of images that are read in one pass."""
+    """Captions being generated for images that are read in one pass."""
 
     rows: Tensor
-    """(n,) which captions of the batch they are"""
+    """(n,) row numbers of the captions in the batch"""
     cache: Any
-    """of transformers: keys and values of the positions so far"""
+    """transformers' cache of keys and values of the positions so far"""
     words: int
-    """words so far, prompt included"""
+    """number of words so far, prompt included"""
     remembered: Tensor | None
-    """(n, ...) what the type remembers of the images"""
+    """(n, ...) what the model keeps of the images between passes (HubType.remembers), if anything"""
 
 
 class HubCaptioner(Captioner[list[Group]]):
-    """The captioner. `visual` is a tensor of features (B, S, visual_size), or Pictures."""
+    """A captioner from a model of the Hugging Face hub.
+
+    `visual` is a tensor of features (B, S, visual_size), or Pictures.
+    """
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     exported_part: ClassVar = "model"
@@ -129,12 +134,14 @@ class HubCaptioner(Captioner[list[Group]]):
     ):
         """Build a captioner with random weights.
 
-        `config` is that of transformers, with logits of a `vocabulary`, of which `end` ends a caption. It `reads` a
-        table of what its own image side makes of images, the patches of an encoder, through its projector, or pixels.
-        `prompt` has the ids of what it reads with every image, where that is always the same; one placeholder for an
-        image stands for all of them. `listed` says whether features are handed over image by image, `answer` is what
-        AnswerTokenizer is told. No caption has the ids `unsaid`: placeholders of images, other ends than `end`. With
-        `block`, keys of the config, and `files`, its processor's, pixels are prepared.
+        `config` is the config of transformers. `vocabulary` is the number of ids that have logits, and `end` is the id
+        that ends a caption. `reads` is "table" for a table of features from the model's own image side, "encoder" for
+        patches of any encoder that go through the model's projector, or "pixels". `prompt` has the ids of the inputs
+        that are equal for all images; a single placeholder stands for all placeholders of an image. `listed` says
+        whether the model takes features as a list with one tensor per image. `answer` has options of AnswerTokenizer.
+        `unsaid` are ids that no caption has: placeholders of images, and end tokens other than `end`. `block` (keys of
+        the config) and `files` (the files of the processor) are used to preprocess pixels. `dtype` is the precision of
+        the weights.
         """
         super().__init__(locals())
         self.kind, self.reads, self.listed = hub.type_of(config), reads, listed
@@ -150,12 +157,15 @@ class HubCaptioner(Captioner[list[Group]]):
         self.positions = self.model.config.get_text_config().max_position_embeddings
         self.longest = self.positions - self.prompt_length
 
-    # ----------------------------------------------------------------------------------------- where it comes from
+    # ------------------------------------------------------------------------------------------------ construction
     @classmethod
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """One that is trained from scratch on the patches of an encoder; ValueError for a type that cannot be."""
+        """Return a captioner to be trained from scratch on the patches of an encoder, and its tokenizer.
+
+        Raises ValueError if the type of the model cannot be trained from scratch.
+        """
         tokenizer = Tokenizer.train(texts, architecture["vocabulary"])
         config, vocabulary = hub.config_from_scratch(architecture["config"], visual_size, tokenizer.size, tokenizer.end)
         prompt = [tokenizer.end] if vocabulary == tokenizer.size else [vocabulary - 1, tokenizer.end]
@@ -175,10 +185,11 @@ class HubCaptioner(Captioner[list[Group]]):
 
     @classmethod
     def from_folder(cls, folder: AnyPath, block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
-        """The captioner in a folder of the hub, by the keys of its block, and its tokenizer.
+        """Return the captioner in a folder of the Hugging Face hub and its tokenizer.
 
-        `reads` among them says "table" or "pixels". CheckpointError where transformers cannot read the folder, where
-        features of its images cannot be a table, or where captions cannot be continued word by word.
+        `block` is its block of the config. The key `reads` of `block` is "table" or "pixels". Raises CheckpointError if
+        transformers cannot read the folder, if features of images cannot be stored as a table, or if captions cannot be
+        continued word by word. Raises ValueError if both `prompt` and `chat` are set.
         """
         model, processor, inputs = _opened(folder, block)
         config, kind, table = model.config.to_dict(), hub.type_of(model.config.to_dict()), block["reads"] == "table"
@@ -211,21 +222,21 @@ class HubCaptioner(Captioner[list[Group]]):
 
     @property
     def said_to_tokenizer(self) -> dict[str, Any]:
-        """What AnswerTokenizer is told."""
+        """Return the options of AnswerTokenizer."""
         return {"end": self.architecture["end"], "size": self.architecture["vocabulary"], **self.architecture["answer"]}
 
     def load_tokenizer(self, path: AnyPath) -> Tokenizer:
-        """The tokenizer that was stored with this captioner."""
+        """Read the tokenizer that was stored with this captioner."""
         return AnswerTokenizer.load(path, **self.said_to_tokenizer)
 
     def linear_layers(self) -> list[str]:
-        """Names of the layers that may have adapters: those of the language side but its output layer."""
+        """Return the names of the language side's linear layers, which may have adapters, without its output layer."""
         output = self.model.get_output_embeddings()
         return [name for name in super().linear_layers() if self.get_submodule(name) is not output]
 
     # ------------------------------------------------------------------------------------------------------ images
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> PictureTable | None:
-        """The images of tables of images, where it reads pixels."""
+        """Return the images of tables of images, or None if the captioner reads features instead of pixels."""
         kind = self.architecture["config"]["model_type"]
         if self.reads != "pixels":
             logger.info("A captioner of the type %s: images are read from a table of features.", kind)
@@ -236,8 +247,10 @@ class HubCaptioner(Captioner[list[Group]]):
 
     @torch.no_grad()
     def see(self, inputs: Mapping[str, Tensor]) -> Seen:
-        """An image that was prepared: its prompt, and the features of its image side in place of pixels where they can
-        be given so."""
+        """Return the inputs of the model for a preprocessed image: its prompt, and features or pixels.
+
+        If the model takes the output of its image side, these features (1, S, d) replace the pixels.
+        """
         if not hub.takes_features(self.model):
             return dict(inputs)
         device = self.model.device
@@ -250,9 +263,10 @@ class HubCaptioner(Captioner[list[Group]]):
         return {**rest, "features": features[0][None]}
 
     def export(self, tokenizer: Tokenizer, directory: Path, image_side: Mapping[str, Tensor]) -> None:
-        """Write the whole model into a folder as `save_pretrained` does, its processor beside it.
+        """Write the whole model into a folder as `save_pretrained` does, together with its processor.
 
-        ValueError for one that learnt by the patches of another encoder: transformers has no such model.
+        Raises ValueError if the captioner was trained on patches of another encoder, because transformers has no such
+        model.
         """
         if self.reads == "encoder":
             raise ValueError("a captioner from scratch reads patches of an encoder that transformers does not have")
@@ -263,9 +277,12 @@ class HubCaptioner(Captioner[list[Group]]):
             model.save_pretrained(folder)
             write_processor(self.architecture["files"], tokenizer, folder)
 
-    # -------------------------------------------------------------------------------------------------- the contract
+    # ------------------------------------------------------------------------------------------------- the interface
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Log-probability (nats, with gradient) of each of the given tokens after those before it, (B, T) float32."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        Raises ValueError if prompt and tokens exceed the positions of the model.
+        """
         found, order = [], []
         for rows, words, images in self._groups(visual):
             self._check_room(words, tokens.shape[1])
@@ -277,7 +294,10 @@ class HubCaptioner(Captioner[list[Group]]):
         return torch.cat(found)[torch.cat(order).argsort()]
 
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, list[Group]]:
-        """Logits (B, vocabulary) of the first token and a state."""
+        """Return the logits (B, vocabulary) of the first token, and a state with one group for each length of prompt.
+
+        Raises ValueError if a prompt and `max_tokens` tokens exceed the positions of the model.
+        """
         logits, groups = [], []
         for rows, words, images in self._groups(visual):
             self._check_room(words, max_tokens)
@@ -289,7 +309,7 @@ class HubCaptioner(Captioner[list[Group]]):
         return _in_order(logits, groups), groups
 
     def step(self, tokens: Tensor, state: list[Group]) -> tuple[Tensor, list[Group]]:
-        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place."""
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place."""
         reader, logits = self.model.get_submodule(self.kind.continued_by), []
         for group in state:
             ids = tokens[group.rows][:, None]
@@ -302,7 +322,10 @@ class HubCaptioner(Captioner[list[Group]]):
         return _in_order(logits, state), state
 
     def reorder(self, state: list[Group], index: Tensor) -> list[Group]:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
+
+        Rows may be repeated or left out.
+        """
         count = sum(len(group.rows) for group in state)
         groups = []
         for group in state:
@@ -318,7 +341,7 @@ class HubCaptioner(Captioner[list[Group]]):
         return groups
 
     def _check_room(self, words: Mapping[str, Tensor], tokens: int) -> None:
-        """ValueError for more tokens behind a prompt than there are positions for."""
+        """Raise ValueError if a prompt and `tokens` more tokens exceed the positions of the model."""
         length = words["input_ids"].shape[1]
         if length + tokens > self.positions:
             raise ValueError(
@@ -326,11 +349,11 @@ class HubCaptioner(Captioner[list[Group]]):
             )
 
     def said(self, logits: Tensor) -> Tensor:
-        """The same (..., vocabulary), with what no caption has at -inf."""
+        """Return logits (..., vocabulary) in which the ids that no caption has are -inf."""
         return logits.index_fill(-1, torch.tensor(self.unsaid, dtype=torch.long, device=logits.device), -torch.inf)
 
     def _groups(self, visual: Any) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Any]]]:
-        """Rows of a batch that are read in one pass, with their prompts and what is said of their images."""
+        """Yield groups of images that are read in one pass: row numbers, prompts and inputs for the images."""
         if isinstance(visual, Pictures):
             for rows, alike in visual.alike():
                 joined = {name: torch.cat([seen[name] for seen in alike.images]) for name in alike.images[0]}
@@ -341,13 +364,13 @@ class HubCaptioner(Captioner[list[Group]]):
         yield torch.arange(len(visual), device=visual.device), words, self._given({"features": visual})
 
     def _spread(self, ids: Tensor, visual: Tensor) -> Tensor:
-        """The prompt of each image; where it learnt by patches of an encoder, a placeholder for each of them."""
+        """Return the prompt of each image, (B, P). If patches of an encoder are read, each patch gets a placeholder."""
         if self.reads == "encoder" and not self.kind.bypassed:
             ids = torch.cat([ids[:, :1].expand(-1, visual.shape[1]), ids[:, 1:]], dim=1)
         return ids.expand(len(visual), -1)
 
     def _given(self, images: dict[str, Any]) -> dict[str, Any]:
-        """What is said of images as the model takes it."""
+        """Return the inputs that describe images under the names that the model expects."""
         if "features" not in images:
             return images
         features = images.pop("features").to(self.model.dtype)
@@ -361,26 +384,30 @@ class HubCaptioner(Captioner[list[Group]]):
     def _read(
         self, words: Mapping[str, Tensor], images: Mapping[str, Any], tokens: Tensor | None, keep: int, use_cache: bool
     ) -> Any:
-        """What the model says after prompts, and tokens (n, t) behind them; logits of at least `keep` positions."""
+        """Return the model's output for prompts and then `tokens` (n, t), with logits of `keep` or more positions."""
         if tokens is not None:
             words = hub.followed(words, tokens, self.kind)
         return self.model(**words, **images, logits_to_keep=keep, use_cache=use_cache)
 
 
 def _in_order(logits: list[Tensor], groups: list[Group]) -> Tensor:
-    """Logits of groups as rows of the batch."""
+    """Return the logits of all groups in the order of the rows of the batch."""
     return torch.cat(logits)[torch.cat([group.rows for group in groups]).argsort()] if len(groups) > 1 else logits[0]
 
 
 def _ends(model: Any, processor: Any) -> list[int]:
-    """Ids that end what the model says."""
+    """Return the ids of the tokens that end an answer of the model."""
     ends = model.generation_config.eos_token_id
     ends = processor.tokenizer.eos_token_id if ends is None else ends
     return ends if isinstance(ends, list) else [ends]
 
 
 def _opened(folder: AnyPath, block: Mapping[str, Any]) -> tuple[Any, Any, list[dict[str, Tensor]]]:
-    """Model and processor of a folder, and what they read of two images; CheckpointError where that is no captioner."""
+    """Return the model and the processor in a folder, and the inputs of the model for two images of different size.
+
+    Raises CheckpointError if the folder has no decoder-only captioner. Raises ValueError if `block` has both prompt and
+    chat.
+    """
     if "chat" in block and block.get("prompt"):
         raise ValueError("prompt and chat are both given; write one of them")
     model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
@@ -393,7 +420,7 @@ def _opened(folder: AnyPath, block: Mapping[str, Any]) -> tuple[Any, Any, list[d
 
 
 def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence[Mapping[str, Tensor]]) -> None:
-    """CheckpointError where features of images cannot be a table."""
+    """Raise CheckpointError if the features of images cannot be stored as a table."""
     without = "leave out `encoder`, and images are decoded in every update"
     if not kind.makes_table:
         raise CheckpointError(f"{folder} is a {name}, of whose images {hub.NO_TABLE}; {without}")
@@ -409,9 +436,10 @@ def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence
 def _check_steps(
     folder: AnyPath, model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any
 ) -> None:
-    """CheckpointError where a captioner says something else of two images in a batch than its model of each alone.
+    """Raise CheckpointError if a captioner that reads two images in a batch differs from its model on each image alone.
 
-    Captions are continued word by word, out of order and with other passes between; and read at once.
+    Captions are continued word by word, in another order and with other passes in between. They are also read in one
+    pass.
     """
     name = captioner.architecture["config"]["model_type"]
     try:
@@ -427,7 +455,10 @@ def _check_steps(
 
 @torch.no_grad()
 def _apart(model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any) -> Iterator[float]:
-    """How far log-probabilities of a captioner are from those of the whole model, by position."""
+    """Yield the largest difference in log-probability between a captioner and its model, by position.
+
+    Each difference is a share of the largest log-probability.
+    """
     tokens = torch.tensor([[token for token in range(16) if token not in captioner.unsaid][:4]])
     alone = [model(**hub.followed(one, tokens[:, :-1], captioner.kind)).logits[0, -4:] for one in inputs]
     whole = [captioner.said(logits.float()).log_softmax(-1) for logits in alone]
@@ -436,7 +467,7 @@ def _apart(model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCap
     state = captioner.reorder(state, order)
     found = [logits[order]]
     for token in tokens[0, :-1]:
-        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # as a parent's, in between
+        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # a pass between two steps
         logits, state = captioner.step(token.expand(3), state)
         found.append(logits)
     for position, logits in enumerate(found):

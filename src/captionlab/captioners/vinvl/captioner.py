@@ -1,9 +1,9 @@
 """VinVL (Zhang et al. 2021) as captioner: Oscar's single BERT over a caption, the tags of objects, and regions.
 
-After github.com/microsoft/Oscar (oscar/modeling/modeling_bert.py, oscar/run_captioning.py), with the parameter names of
-its checkpoints. Words are predicted at [MASK] tokens. A word of the caption attends to itself, the words before it, all
-tags and all regions; tags and regions attend to each other and never to the caption. So what a caption attends to in an
-image, in every layer, is computed once per image, whatever the caption, the step and the beam.
+Follows github.com/microsoft/Oscar (oscar/modeling/modeling_bert.py, oscar/run_captioning.py) and uses the parameter
+names of its checkpoints. Words are predicted at [MASK] tokens. A word of the caption attends to itself, the words
+before it, all tags and all regions. Tags and regions attend to each other and never to the caption. So the keys and
+values of an image are computed once in every layer, for all captions, steps and beams.
 """
 
 from collections import OrderedDict
@@ -68,30 +68,30 @@ DECLARATION = CaptionerFamily(
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )
 
-# Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and where the positions of tags start in training
-# (max_seq_a_length), which captioning keeps whatever the length of captions.
+# Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and the first position of tags in training
+# (max_seq_a_length). Captioning keeps this position for captions of any length.
 START, MASK, TAG_POSITION = 101, 103, 40
-# What is read of an image: max_seq_length - max_seq_a_length, and max_img_seq_length.
+# Limits for the tags and regions of an image: max_seq_length - max_seq_a_length, and max_img_seq_length.
 MAX_PIECES, MAX_REGIONS = 30, 50
 CAPTION, TAGS = 0, 1
 
 
 @dataclass(frozen=True)
 class State:
-    """N captions in the making, N / G consecutive ones for each of G images."""
+    """N captions being generated for G images. N / G consecutive captions belong to the same image."""
 
     keys: Tensor
-    """(layers, G, heads, S, head size) of the images"""
+    """(layers, G, heads, S, head size) keys of the images"""
     values: Tensor
-    """(layers, G, heads, S, head size) of the images"""
+    """(layers, G, heads, S, head size) values of the images"""
     hidden: Tensor
     """(G, 1, 1, S) whether a position of an image is padding"""
     captions: Cache
-    """keys and values of the words so far, with room for one more: the mask's"""
+    """keys and values of the words so far, with room for another position, the mask's"""
 
 
 class Bert(nn.Module):
-    """Embeddings of word pieces and of regions, and layers: width, heads, feed-forward units and dropout of each."""
+    """BERT over word pieces and regions. `layer` has width, heads, feed-forward units and dropout of each layer."""
 
     def __init__(
         self, vocabulary: int, positions: int, region_size: int, layers: int, layer: tuple[int, int, int, float]
@@ -100,20 +100,20 @@ class Bert(nn.Module):
         width, dropout = layer[0], layer[-1]
         self.embeddings = TextEmbeddings(vocabulary, positions, width, dropout)
         self.encoder: Any = nn.ModuleDict({"layer": nn.ModuleList(Layer(*layer) for _ in range(layers))})
-        # Published with the rest; captioning does not use it.
+        # Part of the published weights, but not used by captioning.
         self.pooler = Pooler(width, width).requires_grad_(False)
         self.img_embedding, self.LayerNorm = Linear(region_size, width), nn.LayerNorm(width, eps=EPSILON)
         self.dropout = nn.Dropout(dropout)
 
     def embed_text(self, ids: Tensor, positions: Tensor, segment: int) -> Tensor:
-        """Embeddings (B, T, width) of word pieces (B, T) at positions (T,) of a segment."""
+        """Return the embeddings (B, T, width) of word pieces (B, T) at positions (T,) of a segment."""
         tables = self.embeddings
         summed = tables.word_embeddings(ids) + tables.position_embeddings(positions)
         return tables.dropout(tables.LayerNorm(summed + tables.token_type_embeddings.weight[segment]))
 
 
 class Predictions(nn.Module):
-    """Logits of the vocabulary; the output matrix is that of the word embeddings."""
+    """Logits of the vocabulary. The output layer shares its weight with the word embeddings."""
 
     def __init__(self, words: nn.Embedding):
         super().__init__()
@@ -125,12 +125,12 @@ class Predictions(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, states: Tensor) -> Tensor:
-        """Map (..., width) to (..., vocabulary)."""
+        """Map states (..., width) to logits (..., vocabulary)."""
         return linear(self.transform(states), self.decoder.weight, self.bias)
 
 
 class Vinvl(Captioner[State]):
-    """The captioner. `visual` always is the tags and regions of B images; tokens do not include [CLS]."""
+    """VinVL as captioner. `visual` is the tags and regions of B images (TaggedRegions). Tokens do not include [CLS]."""
 
     cut_keeps_end = True
     output_layer = "cls.predictions.decoder"
@@ -154,9 +154,9 @@ class Vinvl(Captioner[State]):
     ):
         """Build a captioner with random weights for regions with `region_size` numbers, the box included.
 
-        Tags have the positions from `tag_position` on; `start` and `mask` are the ids of [CLS] and [MASK]. Of the word
-        pieces of an image's tags the first `max_pieces` are read, the end token among them, and of its regions the
-        first `max_regions`.
+        The positions of tags begin at `tag_position`. `start` and `mask` are the ids of [CLS] and [MASK]. For each
+        image, the first `max_pieces` word pieces of its tags are read, the end token included, and the first
+        `max_regions` regions.
         """
         super().__init__(locals())
         self.bert = Bert(vocabulary, positions, region_size, layers, (width, heads, feed_forward, dropout))
@@ -164,16 +164,20 @@ class Vinvl(Captioner[State]):
         predictions = Predictions(self.bert.embeddings.word_embeddings)
         initialise(predictions.transform)
         self.cls: Any = nn.ModuleDict({"predictions": predictions})
-        self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] is before them
+        self.heads, self.tag_position, self.longest = heads, tag_position, tag_position - 1  # [CLS] has a position
         self.start_id, self.mask_id = start, mask
 
     @classmethod
     def from_published(
         cls, checkpoint: Mapping[str, Any], heads: int | None = None, **options: int
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; `options` are arguments of the constructor."""
+        """Return a captioner with the sizes of a published checkpoint, and the weights to load into it.
+
+        `heads` is the number of attention heads, and `options` are further arguments of the constructor. Raises
+        KeyError for weights of another family, and CheckpointError if `heads` is None.
+        """
         weights = {without_prefixes(name): value for name, value in checkpoint.items()}
-        # The second head of pre-training.
+        # The second head of pre-training, which captioning does not use.
         weights = {name: value for name, value in weights.items() if not name.startswith("cls.seq_relationship.")}
         region_size = weights["bert.img_embedding.weight"].shape[1]
         sizes = read_sizes(weights, heads, "bert.", "encoder.layer")
@@ -183,7 +187,11 @@ class Vinvl(Captioner[State]):
     def for_corpus(
         cls, texts: Iterable[str], other_texts: Iterable[str], visual_size: int, architecture: Mapping[str, Any]
     ) -> tuple[Self, Tokenizer]:
-        """As for every family; word pieces are characters and whole words of `texts`: references and labels of tags."""
+        """Return a captioner with random weights, to be trained from scratch, and its tokenizer.
+
+        `texts` are references and labels of tags. The word pieces are all characters and the most frequent words of
+        `texts`. `visual_size` is the number of numbers of a region, its box included.
+        """
         sizes = dict(architecture)
         first, rest = learn_pieces(texts, sizes.pop("vocabulary") - 1), len(SPECIAL) - 1
         tokenizer = pieces_tokenizer([*first[:rest], SPECIAL[-1], *first[rest:]])
@@ -194,13 +202,16 @@ class Vinvl(Captioner[State]):
     measure_images = staticmethod(measure_tagged_images)
 
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> TaggedImages:
-        """The images of their tables of regions and of tags."""
+        """Return the images of tables of regions and tags."""
         return TaggedImages(
             features, tokenizer, *(self.architecture[name] for name in ("region_size", "max_pieces", "max_regions"))
         )
 
     def masked_logits(self, visual: TaggedRegions, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (n, vocabulary), with gradient, of what stands at the n `chosen` positions (B, T), row by row."""
+        """Return the logits (n, vocabulary), with gradient, of n `chosen` positions (B, T), in the order of the rows.
+
+        `ids` (B, T) are captions that begin with [CLS] and have some tokens masked.
+        """
         length = ids.shape[1]
         self._check_positions(length)
         positions = torch.arange(length, device=ids.device)
@@ -209,7 +220,10 @@ class Vinvl(Captioner[State]):
         return self.cls.predictions(states[chosen])
 
     def log_probs(self, visual: TaggedRegions, tokens: Tensor, mask: Tensor) -> Tensor:
-        """As for every family; each token is read at a [MASK] that sees those before it, as in generation."""
+        """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
+
+        Each token is predicted at a [MASK] that attends to the tokens before it, as in generation.
+        """
         length, device = tokens.shape[1], tokens.device
         self._check_positions(length + 1)
         words = torch.cat([torch.full_like(tokens[:, :1], self.start_id), tokens[:, :-1]], dim=1)
@@ -224,7 +238,10 @@ class Vinvl(Captioner[State]):
         return log_probs_of(self.cls.predictions, states, tokens, mask)
 
     def context(self, visual: TaggedRegions) -> list[tuple[Tensor, Tensor]]:
-        """What captions attend to in B images, with gradient: keys and values (B, S, width) of each layer."""
+        """Return the keys and values (B, S, width) of B images in each layer, with gradient.
+
+        Captions attend to them.
+        """
         states, found = self._embed_image(visual), []
         for number, layer in enumerate(self.bert.encoder.layer, 1):
             heads = layer.attention.self
@@ -234,13 +251,16 @@ class Vinvl(Captioner[State]):
         return found
 
     def states(self, visual: TaggedRegions, ids: Tensor, layers: int | None = None) -> Tensor:
-        """States (B, T + S, width) of captions, tags and regions after some layers; those of padding mean nothing."""
+        """Return states (B, T + S, width) of captions, tags and regions after `layers` layers, by default all.
+
+        States at padding have no meaning.
+        """
         return self._whole(visual, ids, layers)[0]
 
     def attentions(self, visual: TaggedRegions, ids: Tensor) -> Iterator[Tensor]:
-        """Attention (B, heads, query, key) in each layer, over captions (B, T) from [CLS] on, tags and regions.
+        """Yield the attention (B, heads, query, key) in each layer, over captions (B, T), tags and regions.
 
-        Rows of padding mean nothing; columns of padding are 0 in all others.
+        Captions begin with [CLS]. Rows of padding have no meaning. Columns of padding are 0 in all other rows.
         """
         states, mask = self._whole(visual, ids, 0)
         for layer in self.bert.encoder.layer:
@@ -251,13 +271,16 @@ class Vinvl(Captioner[State]):
             states = layer(states, mask)
 
     def attention(self, visual: TaggedRegions, ids: Tensor, layer: int) -> Tensor:
-        """Attention in one layer, from 1; ValueError for a layer that there is not."""
+        """Return the attention (B, heads, query, key) in layer number `layer`, counted from 1.
+
+        Raises ValueError if there is no such layer.
+        """
         if not 1 <= layer <= len(self.bert.encoder.layer):
             raise ValueError(f"there is no layer {layer}, but 1 to {len(self.bert.encoder.layer)}")
         return next(islice(self.attentions(visual, ids), layer - 1, None))
 
     def start(self, visual: TaggedRegions, max_tokens: int) -> tuple[Tensor, State]:
-        """Logits (B, vocabulary) of the first token and a state with room for `max_tokens`."""
+        """Return the logits (B, vocabulary) of the first token, and a state with room for `max_tokens` tokens."""
         self._check_positions(max_tokens + 1)
         count, context = len(visual), zip(*self.context(visual), strict=True)
         keys, values = (torch.stack([split(part, self.heads) for part in parts]) for parts in context)
@@ -266,9 +289,10 @@ class Vinvl(Captioner[State]):
         return self.step(visual.tags.new_full((count,), self.start_id), state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (N, vocabulary) of the token after `tokens` (N,); the state is changed in place.
+        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place.
 
-        Two positions are computed: the new token, which is kept, and the [MASK] after it, which is read.
+        Two positions are computed: the new token, whose keys and values are kept, and the [MASK] after it, which is
+        read.
         """
         cache = state.captions
         place = cache.length
@@ -287,7 +311,10 @@ class Vinvl(Captioner[State]):
         return logits, state
 
     def reorder(self, state: State, index: Tensor) -> State:
-        """The state of the rows `index` (N,), in that order, repeated or left out; the old one is not used again."""
+        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
+
+        Rows may be repeated or left out.
+        """
         kept = images_kept(state.captions.keys.shape[2], len(state.hidden), index)
         captions = state.captions.reorder(index)
         if kept is None:
@@ -295,14 +322,17 @@ class Vinvl(Captioner[State]):
         return State(state.keys[:, kept], state.values[:, kept], state.hidden[kept], captions)
 
     def _attend_step(self, query: Tensor, words: tuple[Tensor, Tensor], layer: int, state: State) -> Tensor:
-        """What the last positions gather, (N, T, width), from `words`, their own keys and values, and from images."""
+        """Return the attended values (N, T, width) at the last positions, from the captions and from the images.
+
+        `words` are the keys and values of the captions.
+        """
         rows, images, positions = len(query), len(state.hidden), query.shape[2]
         query = query / query.shape[-1] ** 0.5
         keys, values = words
         own = query @ keys.transpose(2, 3)
-        if positions > 1:  # the new token does not see the mask after it
+        if positions > 1:  # the new token does not attend to the mask after it
             own[:, :, 0, -1] = -torch.inf
-        # Captions of an image share its keys and values: their queries are read as those of one longer sequence.
+        # Captions of an image share its keys and values, so their queries are attended as one longer sequence.
         shared = query.unflatten(0, (images, rows // images)).transpose(1, 2).flatten(2, 3)
         image = (shared @ state.keys[layer].transpose(2, 3)).masked_fill(state.hidden, -torch.inf)
         weights = torch.cat([own, self._ungroup(image, positions)], dim=3).softmax(3)
@@ -314,11 +344,11 @@ class Vinvl(Captioner[State]):
 
     @staticmethod
     def _ungroup(grouped: Tensor, positions: int) -> Tensor:
-        """(G, heads, N / G * positions, any) as (N, heads, positions, any)."""
+        """Reshape (G, heads, N / G * positions, any) to (N, heads, positions, any)."""
         return grouped.unflatten(2, (-1, positions)).transpose(1, 2).flatten(0, 1)
 
     def _read(self, states: Tensor, seen: Tensor, visual: TaggedRegions) -> Tensor:
-        """Final states (B, T, width) of captions whose embeddings are `states` and of which `seen` (T, T) is seen."""
+        """Return the final states (B, T, width) of captions with the embeddings `states` and the mask `seen` (T, T)."""
         rows, length, _ = states.shape
         image = visual.mask[:, None].expand(-1, length, -1)
         mask = torch.cat([seen.expand(rows, -1, -1), image], dim=2)
@@ -330,13 +360,16 @@ class Vinvl(Captioner[State]):
         return states
 
     def _layer(self, layer: Any, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """The output of a layer at positions (B, T, width) that attend to keys and values (B, S, width)."""
+        """Return the output of a layer at positions (B, T, width) that attend to keys and values (B, S, width)."""
         heads = layer.attention.self
         dropout = heads.dropout if self.training else 0.0
         return layer.after(attend(heads.query(states), keys, values, self.heads, mask, dropout), states)
 
     def _embed_image(self, visual: TaggedRegions) -> Tensor:
-        """Embeddings (B, S, width) of tags and regions; ValueError when they do not fit this captioner."""
+        """Return the embeddings (B, S, width) of tags and regions.
+
+        Raises ValueError if they do not fit this captioner.
+        """
         if visual.regions.shape[2] != self.architecture["region_size"]:
             raise ValueError(
                 f"the regions have {visual.regions.shape[2]} numbers, the box included, and this captioner reads "
@@ -350,7 +383,7 @@ class Vinvl(Captioner[State]):
         return torch.cat([tags, regions], dim=1)
 
     def _whole(self, visual: TaggedRegions, ids: Tensor, layers: int | None) -> tuple[Tensor, Tensor]:
-        """States (B, N, width) of captions, tags and regions after so many layers, and who sees whom, (B, N, N)."""
+        """Return states (B, N, width) of captions, tags and regions after some layers, and the mask (B, N, N)."""
         rows, length = ids.shape
         text = self.bert.embed_text(ids, torch.arange(length, device=ids.device), CAPTION)
         states = torch.cat([text, self._embed_image(visual)], dim=1)

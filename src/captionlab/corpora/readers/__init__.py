@@ -1,5 +1,5 @@
-"""Readers of published corpora, a module for each: annotation files become entries, one per image.
+"""Readers of published corpora, one module per format, that turn annotation files into one entry per image.
 
-A reader takes the block of the corpus in the config and the folder that relative paths start from. It reads
-annotations only; images are checked by those who use the entries. `captionlab.corpora.reading` makes the tables.
+A reader takes the block of the corpus in the config and the folder that relative paths start from. It reads annotations
+only and does not check images. `captionlab.corpora.reading` checks the images and writes the tables.
 """

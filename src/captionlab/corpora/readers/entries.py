@@ -1,4 +1,4 @@
-"""What readers share: the entries that they give, and fields of annotation files with messages for what is wrong."""
+"""The entries that all readers yield, and access to fields of annotation files with helpful error messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from captionlab.places import Place
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedObject:
-    """An object: its class, its box (left, top, right, bottom in pixels) and its attributes."""
+    """An object with its class, box (left, top, right, bottom in pixels) and attributes."""
 
     label: str
     box: tuple[float, float, float, float]
@@ -21,7 +21,7 @@ class AnnotatedObject:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A scene caption and the annotators' confidence in it, 1 to 5, where that was asked."""
+    """A scene caption and the annotators' confidence from 1 to 5, None if no confidence was asked for."""
 
     caption: str
     confidence: float | None = None
@@ -29,12 +29,12 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An image as annotated.
+    """An annotated image.
 
-    `place` is None in a corpus of texts only, and `member` is the name of the image where it lies in a container.
-    `captions` is None where none is due, in contrast to an image whose
-    captions are missing. `size` is the width and height in pixels that the annotations state, (0, 0) if they do not.
-    `fault` says why the annotations themselves rule the image out.
+    `place` is None in a corpus of texts only. `member` is the name of the image in its container, if it has one.
+    `captions` is None if no captions are expected; an empty list means that captions are missing. `size` is the width
+    and height in pixels that the annotations state, or (0, 0). `fault` is the reason why the annotations themselves
+    rule the image out.
     """
 
     image_id: str
@@ -50,13 +50,16 @@ class Entry:
 
 
 def records(document: Any, name: str, file: Path, expected: str) -> Iterator[tuple[str, Any]]:
-    """The records of a list in a document, each with its place for messages."""
+    """Yield each record of a list in a document, with its location for error messages."""
     for index, record in enumerate(take(document, name, list, str(file), expected)):
         yield f"{file}: {name}[{index}]", record
 
 
 def take(record: Any, name: str, kind: type | tuple[type, ...], where: str, expected: str) -> Any:
-    """A field of a record; a CorpusError says what is expected where it is missing or of another type."""
+    """Return a field of a record.
+
+    Raises CorpusError, which states the expected format, if the field is missing or of another type.
+    """
     if not isinstance(record, dict) or name not in record:
         raise CorpusError(f"{where} has no field {name!r}; the reader expects {expected}")
     if not isinstance(record[name], kind):
@@ -65,7 +68,7 @@ def take(record: Any, name: str, kind: type | tuple[type, ...], where: str, expe
 
 
 def take_texts(record: Any, name: str, where: str, expected: str) -> list[str]:
-    """A field that is a list of texts."""
+    """Return a field that is a list of texts. Raises CorpusError if it is missing or contains anything else."""
     found = take(record, name, list, where, expected)
     if not all(isinstance(text, str) for text in found):
         raise CorpusError(f"{where}: {name!r} must hold texts only; the reader expects {expected}")
@@ -73,7 +76,10 @@ def take_texts(record: Any, name: str, where: str, expected: str) -> list[str]:
 
 
 def image_place(config: Mapping[str, Any], root: Path, name: str | Path, split: str | None = None) -> Place | None:
-    """Where an image lies: in the folder of the images, that of its split where each has one; None without a folder."""
+    """Return the place of an image in the folder of the images, or in the folder of its split if splits have folders.
+
+    Returns None if the config has no folder of images.
+    """
     folder = config["images"]
     if isinstance(folder, Mapping):
         folder = folder[split]

@@ -1,6 +1,6 @@
-"""The toy world: pictures, captions, objects and scenes that the workflow makes itself.
+"""The toy world: pictures, captions, objects and scenes that the workflow generates itself.
 
-Its objects and scenes are described in resources/toyworld. `domains` says which domains there are, `world` what a
-picture consists of, `pen`, `backdrops`, `sprites` and `drawing` how it is drawn, `captions` and `lookalikes` what is
-said about it, and `render` makes a corpus.
+Its objects and scenes are described in resources/toyworld. `domains` lists the domains. `world` composes pictures.
+`pen`, `backdrops`, `sprites` and `drawing` draw them. `captions` and `lookalikes` describe them in words. `render`
+makes a corpus.
 """

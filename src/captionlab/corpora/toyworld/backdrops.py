@@ -1,4 +1,4 @@
-"""The scenes without their objects. Coordinates are pixels of the finished image, on an oversized canvas."""
+"""Backdrops: scenes without their objects. Coordinates are pixels of the finished image, on an oversized canvas."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ from captionlab.corpora.toyworld.world import SCENERY, SCENES, SIDE
 
 @cache
 def backdrop(scene: str, number: int) -> Image.Image:
-    """Backdrop `number` of a scene, RGB, SIDE x SIDE."""
+    """Return backdrop `number` of a scene as an RGB image of SIDE x SIDE."""
     image = Image.new("RGB", (SIDE * SUPERSAMPLING,) * 2)
     units = (SUPERSAMPLING, SUPERSAMPLING)
     _Scenery(image, units, SCENERY["paints"], Random(f"{scene} {number}")).draw(SCENES[scene].backdrop)
@@ -22,10 +22,10 @@ def backdrop(scene: str, number: int) -> Image.Image:
 
 
 class _Scenery(Pen):
-    """What only scenes have: colours that vary, and things whose form follows from chance or perspective."""
+    """A pen with the shapes that only scenes have: varying colours, and forms that depend on chance or perspective."""
 
     def stamp(self, shape: Mapping[str, Any], x: float, y: float) -> None:
-        """Draw one shape, moved by x and y, or name a colour. Raises ValueError when it is none."""
+        """Draw one shape, moved by x and y, or define a colour. Raises ValueError if the shape is unknown."""
         match shape:
             case {"tint": name, "of": colours}:
                 self.colours[name] = self._tint(colours)
@@ -53,7 +53,7 @@ class _Scenery(Pen):
                 super().stamp(shape, x, y)
 
     def _tint(self, colours: Sequence[Any]) -> Colour:
-        """One of the colours, a little changed."""
+        """Return a randomly chosen colour, slightly changed."""
         colour = self.colour(self.random.choice(colours))
         return mix(colour, self.random.choice(((255, 255, 255), (90, 80, 110))), self.random.uniform(0, 0.12))
 
@@ -74,7 +74,7 @@ class _Scenery(Pen):
             self.draw([{"line": colour, "at": leaf, "width": 1.5}], x + 2.5, top)
 
     def _houses(self, colours: Sequence[Any], foot: float) -> None:
-        """Houses beside each other, with lit and dark windows."""
+        """Draw a row of houses with lit and dark windows."""
         x = -self.random.uniform(0, 6)
         while x < SIDE:
             width, height = self.random.uniform(7, 13), self.random.uniform(9, 22)
@@ -88,7 +88,7 @@ class _Scenery(Pen):
             x += width + self.random.choice((0, 0, 1.5))
 
     def _tiles(self, colour: Colour) -> None:
-        """Every other tile of a floor that is seen at an angle."""
+        """Draw every second tile of a floor in perspective."""
         for row, (top, bottom) in enumerate(pairwise((43.5, 46.5, 51, 57, SIDE))):
             far, near = ((0.36 + (y - 43.5) / 40) * 20 for y in (top, bottom))
             for column in range(-6, 6):

@@ -1,8 +1,8 @@
-"""What people write about a picture, in the style of each domain.
+"""Captions of toy pictures, in the style of each domain.
 
-Captions are in lower case and end with "."; the published captions of human domains do, and decoding stops there, so
-all styles do. Whatever a visual style says is true of the picture: classes, colours, counts,
-sizes, and who is left of whom.
+Captions are in lower case and end with ".", because the published captions of human domains do and because decoding
+stops at ".". All statements of a visual style are true of the picture: classes, colours, counts, sizes, and positions
+to the left or right.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ from captionlab.corpora.toyworld.world import PEOPLE, SCENES, SIDE, Picture, Thi
 T = TypeVar("T")
 Style = Callable[[Picture, Domain, Random], str]
 
-# Words of a caption; a description of all there is may be longer.
+# Largest number of words of a caption, and of a detailed description.
 _LONGEST, _LONGEST_DETAILED = 16, 30
-# How often a human caption is about one, two or three things, and names the colour of one. Dessì et al. 2023 (table 1)
-# find 76 to 89 of 100 images by human captions, so captions must say enough for that.
+# Probabilities that a human caption mentions one, two or three things, and that it names the colour of a thing. Dessì
+# et al. 2023 (table 1) retrieve 76 to 89 of 100 images by human captions, so captions must be specific enough.
 _THINGS, _COLOUR = (0.1, 0.55, 0.35), 0.8
-# How often an alt text is about what is seen: they find 82 of 100 by alt texts of Conceptual Captions, which leave out
-# what does not fit the image (Sharma et al. 2018).
+# Probability that an alt text describes the image. Dessì et al. 2023 retrieve 82 of 100 images by alt texts of
+# Conceptual Captions, which are filtered to fit the image (Sharma et al. 2018).
 _ALT_TEXT_SEEN = 0.9
 _COUNTS: Mapping[int, tuple[str, ...]] = {
     2: ("two", "two", "two", "two", "a couple of", "a pair of"),
@@ -32,7 +32,10 @@ _COUNTS: Mapping[int, tuple[str, ...]] = {
 
 
 def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
-    """The captions of a picture, different from each other; a look-alike set has its own function."""
+    """Return the captions of a picture; repeated captions are avoided if possible.
+
+    Look-alike sets use `describe_difference` instead.
+    """
     if picture.frame:
         styles: list[Style] = [_close_up] * domain.captions
     elif domain.style == "mixture":
@@ -43,7 +46,7 @@ def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
     captions: list[str] = []
     for style in styles:
         longest = _LONGEST if style in (_human, _sentence) else _LONGEST_DETAILED
-        # People do repeat each other, but references that are all the same say nothing about a captioner.
+        # People repeat each other, but references that are all equal tell nothing about a captioner.
         for _ in range(12):
             caption = f"{style(picture, domain, random)}."
             if caption not in captions and len(caption.split()) <= longest:
@@ -53,7 +56,7 @@ def captions_of(picture: Picture, domain: Domain, random: Random) -> list[str]:
 
 
 def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float]]:
-    """Three answers to "where is this?", each with the annotator's confidence from 1 to 5."""
+    """Return three answers to "where is this?", each with a confidence of 2 to 5 on the annotators' scale (1 to 5)."""
     evident = any(thing.label in SCENES[picture.scene].diagnostic for thing in picture.things)
     answers = []
     for _ in range(3):
@@ -65,9 +68,10 @@ def scene_captions_of(picture: Picture, random: Random) -> list[tuple[str, float
 
 
 def describe_difference(picture: Picture, aspects: Sequence[tuple[int, str]], random: Random) -> str:
-    """Say only what tells a look-alike from the others: per aspect the number of a thing and what about it.
+    """Return a caption that states only the aspects that tell a look-alike from the other images of its set.
 
-    Of a thing one may say its count, or its colour, its side, or both of these.
+    An aspect is the index of a thing and the name of a detail. For one thing, the aspects are its count alone, or its
+    colour, its side, or colour and side.
     """
     parts = []
     for index in dict.fromkeys(index for index, _ in aspects):
@@ -91,7 +95,7 @@ def _difference(thing: Thing, aspects: Sequence[str], random: Random) -> str:
 
 
 def _human(picture: Picture, domain: Domain, random: Random) -> str:
-    """A phrase about one to three things, as people write for a photograph."""
+    """Return a phrase about one to three things, as people write for a photograph."""
     things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
@@ -124,7 +128,7 @@ def _human(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
-    """A whole sentence with a finite verb."""
+    """Return a whole sentence with a finite verb."""
     things = _salient(picture, random.choices((1, 2, 3), _THINGS)[0], random)
     names = [_noun_phrase(thing, random, colour=_COLOUR) for thing in things]
     first, main = names[0], things[0]
@@ -148,7 +152,7 @@ def _sentence(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _full(picture: Picture, domain: Domain, random: Random) -> str:
-    """Everything: each thing with its count and colour, mostly its size, sometimes its side, and the scene."""
+    """Return a caption with all things, their counts and colours, usually sizes, sometimes sides, and the scene."""
     things = random.sample(picture.things, len(picture.things))
     names = _exact_names(things, random, colour=1, size=0.8, side=0.4)
     place = random.choice(SCENES[picture.scene].phrases)
@@ -161,13 +165,13 @@ def _full(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _close_up(picture: Picture, domain: Domain, random: Random) -> str:
-    """The only thing there is: of what is around it, and of its size, nothing can be seen."""
+    """Return a caption of the only thing. Neither surroundings nor size are visible in a close-up."""
     name = _noun_phrase(picture.things[0], random, colour=0.85, size=0)
     return random.choice(("", "", "a photo of ", "a picture of ", "a close up of ")) + name
 
 
 def _description(picture: Picture, domain: Domain, random: Random) -> str:
-    """What a reader who cannot see the image needs: the main things with their looks, and where it is."""
+    """Return a description for readers who cannot see the image: the main things, their looks, and the scene."""
     things = _salient(picture, random.choices((2, 3), (0.5, 0.5))[0], random)
     names = _exact_names(things, random, colour=0.9, size=0.4, side=0.3)
     medium = "a colour photograph" if picture.look == "clear" else "a faded photograph"
@@ -182,7 +186,7 @@ def _description(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _context(picture: Picture, domain: Domain, random: Random) -> str:
-    """What the article around an image says: names, places and years that nobody can see."""
+    """Return a caption from the article around an image: names, places and years that nobody can see."""
     scene, noun = random.choice(SCENES[picture.scene].names), _synonym(_salient(picture, 1, random)[0], random).singular
     name, town, year = random.choice(lexicon.SURNAMES), random.choice(lexicon.TOWNS), random.choice(lexicon.YEARS)
     options = [
@@ -199,7 +203,7 @@ def _context(picture: Picture, domain: Domain, random: Random) -> str:
 
 
 def _alt_text(picture: Picture, domain: Domain, random: Random) -> str:
-    """The alt text of a web page: mostly about what is seen; else a mood, an offer, a headline."""
+    """Return the alt text of a web page: usually about the image, otherwise a mood, an offer or a headline."""
     thing = _salient(picture, 1, random)[0]
     place = SCENES[picture.scene].phrases[0] if random.random() < 0.6 else random.choice(SCENES[picture.scene].phrases)
     if random.random() < _ALT_TEXT_SEEN:
@@ -240,7 +244,7 @@ def _seen_on_the_web(picture: Picture, thing: Thing, place: str, random: Random)
 
 
 def _scene_caption(scene: str, random: Random) -> str:
-    """One answer to "where is this?"."""
+    """Return one answer to "where is this?"."""
     location = _usually(SCENES[scene].answers, random)
     return (
         random.choice(("", "", "", "the picture is taken ", "this is ", "the photo is shot ", "they are ")) + location
@@ -257,7 +261,7 @@ _STYLES: Mapping[str, Style] = {
 
 
 def _salient(picture: Picture, number: int, random: Random) -> list[Thing]:
-    """The things a caption is about: people, large things and groups come first, with some chance."""
+    """Return the things that a caption mentions: people, large things and groups first, with some randomness."""
     return sorted(
         picture.things,
         key=lambda t: (t.size == "large") + 0.8 * (t.label in PEOPLE) + 0.3 * t.count + random.gauss(0, 0.7),
@@ -266,7 +270,11 @@ def _salient(picture: Picture, number: int, random: Random) -> list[Thing]:
 
 
 def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float = 0.2, exact: bool = False) -> str:
-    """A thing with its number, and with some chance its colour and size; `exact` keeps to names and numbers."""
+    """Return a noun phrase with the number of objects and, at random, size and colour.
+
+    `colour` and `size` are probabilities. If `exact` is true, the first noun of the class and the exact number are
+    used.
+    """
     noun = lexicon.NOUNS[thing.label][0] if exact else _synonym(thing, random)
     sizes = lexicon.HEIGHTS if thing.label in PEOPLE else lexicon.SIZES
     words = [random.choice(sizes[thing.size])] if random.random() < size else []
@@ -283,7 +291,7 @@ def _noun_phrase(thing: Thing, random: Random, colour: float = 0.5, size: float 
 
 
 def _exact_names(things: Sequence[Thing], random: Random, colour: float, size: float, side: float) -> list[str]:
-    """Things with their numbers, and with these chances their colour, size and side."""
+    """Return exact noun phrases of things; `colour`, `size` and `side` are the probabilities that these are named."""
     names = []
     for thing in things:
         name = _noun_phrase(thing, random, colour, size, exact=True)
@@ -306,9 +314,9 @@ def _scene_noun(picture: Picture, random: Random) -> str:
 
 
 def _relation(first: Thing, second: Thing, random: Random) -> str:
-    """How the first thing stands to the second, as the picture shows it."""
+    """Return a preposition that describes how the first thing is placed relative to the second."""
     (x1, _), (x2, _) = first.centre, second.centre
-    gap = max(0, first.extent[0] - second.extent[2], second.extent[0] - first.extent[2])  # from left to right
+    gap = max(0, first.extent[0] - second.extent[2], second.extent[0] - first.extent[2])  # horizontal
     options = ["next to", "near", "beside"] if gap < 8 else ["near", "with"] if gap < 24 else ["with"]
     if first.extent[2] <= second.extent[0] + 2 and x2 - x1 > 8:
         options += ["to the left of"]
@@ -330,13 +338,13 @@ def _side(thing: Thing) -> str:
 
 
 def _usually(options: Sequence[T], random: Random, usual: float = 2.0, others: float = 1.0) -> T:
-    """The first, which is the usual one, or another; how likely it is, and all the others together are."""
+    """Return the first option with weight `usual`, or one of the other options with a total weight of `others`."""
     rarer = [others / (len(options) - 1)] * (len(options) - 1) if len(options) > 1 else []
     return random.choices(options, [usual, *rarer])[0]
 
 
 def _article(words: str) -> str:
-    # No word here starts with a vowel letter that is spoken as a consonant, or the other way round.
+    # For all words used here, the first letter decides whether the article is "a" or "an".
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 
 

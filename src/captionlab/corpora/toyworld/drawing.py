@@ -1,4 +1,4 @@
-"""From a picture's description to its pixels: backdrop, objects, look of the camera, noise, PNG."""
+"""Drawing of a picture: backdrop, objects, look of the camera, noise, PNG."""
 
 from functools import cache
 from io import BytesIO
@@ -11,8 +11,8 @@ from captionlab.corpora.toyworld.pen import SUPERSAMPLING
 from captionlab.corpora.toyworld.sprites import sprite
 from captionlab.corpora.toyworld.world import Picture
 
-# Per look: a colour the image is mixed with and how much, saturation, brightness of the three channels, and the
-# standard deviation of the noise, grey and per channel.
+# Per look: haze colour and its share, saturation, brightness of the three channels, and the standard deviations of the
+# grey noise and of the noise per channel.
 _LOOKS = {
     "clear": ((255, 255, 255), 0.0, 1.0, (1.0, 1.0, 1.0), 2.0, 0.0),
     "hazy": ((226, 214, 196), 0.24, 0.9, (0.98, 0.96, 0.9), 3.0, 5.0),
@@ -23,7 +23,10 @@ _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def draw(picture: Picture) -> Image.Image:
-    """The image of a picture, RGB. Whatever an object changes is inside its box; a frame is stretched to the image."""
+    """Return the RGB image of a picture.
+
+    All pixels that an object changes are inside its box. A frame is stretched to the size of the image.
+    """
     image = backdrop(picture.scene, picture.backdrop).copy()
     for thing in picture.things:
         for x1, y1, x2, y2 in thing.boxes:
@@ -38,7 +41,10 @@ def draw(picture: Picture) -> Image.Image:
 
 
 def encode(image: Image.Image) -> bytes:
-    """The image as PNG, not compressed: noise would remain, and packing and unpacking take as long as drawing."""
+    """Return the image as uncompressed PNG.
+
+    Noise hardly compresses, and compression and decompression would take as long as drawing.
+    """
     file = BytesIO()
     image.save(file, "PNG", compress_level=0)
     return file.getvalue()
@@ -61,7 +67,7 @@ def _photograph(image: Image.Image, look: str, seed: int) -> Image.Image:
 
 @cache
 def _shadow(width: int) -> Image.Image:
-    """The mask of the shadow at the foot of an object so many pixels wide."""
+    """Return the mask of the shadow at the foot of an object of `width` pixels."""
     height = 2 if width < 14 else 3
     mask = Image.new("L", (width * SUPERSAMPLING, height * SUPERSAMPLING))
     ImageDraw.Draw(mask).ellipse((0, 0, mask.width - 1, mask.height - 1), fill=84)

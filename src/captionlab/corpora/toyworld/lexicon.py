@@ -1,4 +1,4 @@
-"""The words of the toy world: what objects and their doings are called."""
+"""The vocabulary of the toy world: nouns of objects, verbs, adjectives and names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from captionlab.corpora.toyworld.world import CLASSES, OBJECTS
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun and its plural."""
+    """A noun with its singular and plural."""
 
     singular: str
     plural: str
@@ -25,7 +25,7 @@ HEIGHTS: Mapping[str, tuple[str, ...]] = {"large": ("tall",), "small": ("short",
 
 @dataclass(frozen=True)
 class Verb:
-    """What an object does, as a participle and as a finite verb for one and for several."""
+    """A verb as participle, third person singular and third person plural."""
 
     participle: str
     singular: str
@@ -33,13 +33,13 @@ class Verb:
 
 
 def doings(label: str, place: str) -> list[Verb]:
-    """What an object of a class may be doing in such a place."""
+    """Return the verbs for what an object of a class may do at a place."""
     kind = CLASSES[label]
     participles = {"air": ("flying",), "water": kind.afloat}.get(place, kind.doings)
     return [Verb(participle, *OBJECTS["verbs"][participle]) for participle in participles]
 
 
-# Words of texts that are not about what is seen.
+# Words of texts that are not about the image.
 MOODS = ("beautiful", "lovely", "perfect", "quiet", "sunny")
 PRAISE = ("cheap", "modern", "vintage", "best", "classic", "new", "stylish")
 TRAVELLERS = ("tourist", "traveller", "family", "visitor")

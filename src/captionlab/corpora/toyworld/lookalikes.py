@@ -1,4 +1,4 @@
-"""Sets of ten images that differ in few details, and for each image what tells it from the other nine."""
+"""Sets of ten images that differ in few details, with a caption per image that tells it from the other nine."""
 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -11,9 +11,9 @@ from captionlab.corpora.toyworld.world import COLOURS, LOOKALIKES, SIDE, Picture
 
 @dataclass(frozen=True)
 class Aspect:
-    """A detail that varies in a set: which thing, what about it, and the values it takes.
+    """A detail that varies in a set: index of the thing, name of the detail, and the values in the set.
 
-    A colour is a name, a count 1 to 3, and a side is 1 where the picture's things are mirrored.
+    A colour is a name and a count is 1 to 3. A side is 1 if the positions of the picture's things are mirrored, else 0.
     """
 
     thing: int
@@ -22,11 +22,11 @@ class Aspect:
 
 
 def sample_lookalikes(domain: Domain, random: Random) -> list[tuple[Picture, str]]:
-    """Ten pictures of one scene, no two alike, each with its caption."""
+    """Return ten different pictures of one scene, each with its caption."""
     base = sample_picture(domain, random)
     while len(base.things) < 2:
         base = sample_picture(domain, random)
-    # Three of the last thing, where there is room for them.
+    # The last thing becomes a group of three, if there is room.
     *others, last = base.things
     group = place_thing(base.scene, last.label, last.colour, "small", 3, others, random)
     base = base if group is None else replace(base, things=(*others, group))
@@ -44,7 +44,7 @@ def sample_lookalikes(domain: Domain, random: Random) -> list[tuple[Picture, str
 
 
 def _sample_aspects(base: Picture, random: Random) -> list[Aspect]:
-    """Two or three details that together allow ten different pictures."""
+    """Return two or three details that together allow ten different pictures."""
     first, last = 0, len(base.things) - 1
     colours = Aspect(first, "colour", tuple(random.sample(COLOURS, 4)))
     others = [Aspect(last, "colour", tuple(random.sample(COLOURS, 3)))]
@@ -73,7 +73,7 @@ def _swap_sides(thing: Thing) -> Thing:
 
 
 def _telling(values: tuple[str | int, ...], chosen: list[tuple[str | int, ...]], random: Random) -> tuple[int, ...]:
-    """The fewest details that no other picture of the set shares."""
+    """Return the indices of the fewest details whose values no other picture of the set shares."""
     for number in range(1, len(values) + 1):
         subsets = combinations(range(len(values)), number)
         enough = [of for of in subsets if sum(all(other[i] == values[i] for i in of) for other in chosen) == 1]

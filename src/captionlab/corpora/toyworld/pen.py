@@ -1,4 +1,4 @@
-"""Draws the shapes that the files of resources/toyworld list, on a canvas several times too large."""
+"""Drawing of the shapes in the files of resources/toyworld, on a canvas several times larger than the image."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -7,20 +7,20 @@ from typing import Any
 
 from PIL import Image, ImageColor, ImageDraw
 
-Colour = tuple[int, ...]  # red, green, blue, and perhaps alpha
+Colour = tuple[int, ...]  # red, green, blue, and optionally alpha
 Points = list[tuple[float, float]]
 SUPERSAMPLING = 4
 
 
 def mix(first: Colour, second: Colour, share: float) -> Colour:
-    """The first colour with that share of the second."""
+    """Return the first colour mixed with the second colour, which gets the share `share`."""
     return tuple(round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
 
 
 class Pen:
-    """Draws on an image, of which a unit of x and of y is so many pixels.
+    """A pen that draws shapes on an image; `units` are the pixels per unit of x and of y.
 
-    `colours` are the paints by name, as the files write a colour or as numbers; `of` is the name of an object's own.
+    `colours` maps names to colours, written as in the files or as numbers. `of` is the name of the object's own colour.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Pen:
         self.colours, self.random, self.of = dict(colours), random, of
 
     def draw(self, shapes: Iterable[Mapping[str, Any]], x: float = 0, y: float = 0) -> None:
-        """Draw shapes one over the other, each as often as it says, moved by x and y and where it says."""
+        """Draw shapes one over the other, moved by x and y and by their own offsets, as often as each shape states."""
         for shape in shapes:
             if "chance" in shape and self.random.random() >= shape["chance"]:
                 continue
@@ -46,7 +46,7 @@ class Pen:
                     self.stamp(shape, x + right, y + down)
 
     def stamp(self, shape: Mapping[str, Any], x: float, y: float) -> None:
-        """Draw one shape, moved by x and y. Raises ValueError when it is none."""
+        """Draw one shape, moved by x and y. Raises ValueError if the shape is unknown."""
         points = self.points(shape.get("at", ()), x, y)
         match shape:
             case {"shapes": shapes}:
@@ -67,16 +67,16 @@ class Pen:
                 raise ValueError(f"the toy world has no shape such as {dict(shape)}")
 
     def line(self, colour: Any, points: Points, shape: Mapping[str, Any]) -> None:
-        """Draw a line through points of the image, as wide as a shape says."""
+        """Draw a line through points of the image, with the width of the shape."""
         self.canvas.line(points, self.colour(colour), _width(shape), joint="curve")
 
     def points(self, at: Sequence[float], x: float = 0, y: float = 0) -> Points:
-        """Points of the image at x, y, x, y, ..., moved by x and y."""
+        """Return the points x, y, x, y, ... moved by x and y, in pixels of the canvas."""
         (across, down), pairs = self.units, zip(at[::2], at[1::2], strict=True)
         return [((px + x) * across + self.margin, (py + y) * down + self.margin) for px, py in pairs]
 
     def colour(self, given: Any) -> Colour:
-        """The colour that the files call so."""
+        """Return the colour for a colour entry of the files: a name, a "#rrggbb" value, a mixture or a choice."""
         match given:
             case {"among": colours}:
                 return self.colour(self.random.choice(colours))

@@ -1,4 +1,4 @@
-"""Renders a corpus of the toy world and writes its tables."""
+"""Rendering of a corpus of the toy world and writing of its tables."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
 from captionlab.places import Place
 
-# Images that are held in memory before they are written.
+# Number of images that are held in memory before they are written.
 _BATCH = 2048
 
 
 @dataclass(frozen=True)
 class ToyImage:
-    """A rendered image with all that is known about it; `picture` is the composition it was drawn from."""
+    """A rendered image with its annotations; `picture` is the composition from which it was drawn."""
 
     image_id: str
     split: str
@@ -32,12 +32,12 @@ class ToyImage:
 
     @property
     def scene(self) -> str:
-        """Name of the scene."""
+        """Return the name of the scene."""
         return self.picture.scene
 
     @property
     def objects(self) -> list[tuple[str, tuple[int, int, int, int], list[str]]]:
-        """Class, box (x1, y1, x2, y2 in pixels) and attributes (colour, size) of every single object."""
+        """Return the class, box (x1, y1, x2, y2 in pixels) and attributes (colour, size) of each object."""
         left, top, right, bottom = self.picture.frame or (0, 0, SIDE, SIDE)
         across, down = SIDE / (right - left), SIDE / (bottom - top)
         found = []
@@ -50,10 +50,11 @@ class ToyImage:
 
 
 def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyImage]:
-    """Render so many images per split, in the order of the mapping.
+    """Render the requested number of images per split, in the order of the mapping `images`.
 
-    An image depends on the seed, the name of its split and its rank there, not on how many images are asked for. A
-    ValueError tells when there is no such domain, or a number of images that the domain cannot give.
+    An image depends on the seed, the name of its split and its rank in the split. It does not depend on the number of
+    images. Raises ValueError if the domain is unknown or if a number of images is negative. Domains of look-alike sets
+    also raise ValueError if a number of images is not a multiple of LOOKALIKES.
     """
     if domain not in DOMAINS:
         raise ValueError(f"the toy world has no domain {domain!r}; it has {', '.join(DOMAINS)}")
@@ -78,7 +79,10 @@ def render(domain: str, seed: int, images: Mapping[str, int]) -> Iterator[ToyIma
 def _compose(
     domain: str, settings: Domain, seed: int, split: str, number: int
 ) -> Iterator[tuple[Picture, list[str], str | None]]:
-    """Picture, captions (none where scene captions stand for them) and look-alike set of every image of a split."""
+    """Yield picture, captions and look-alike set of each image of a split.
+
+    The list of captions is empty if scene captions are used instead.
+    """
     stream = f"{settings.pictures}/{seed}/{split}"
     if settings.style == "distinction":
         for rank in range(number // LOOKALIKES):
@@ -87,14 +91,14 @@ def _compose(
     else:
         for rank in range(number):
             picture = sample_picture(settings, Random(f"{stream}/{rank}"))
-            # Captions have a stream of their own, so that two domains can describe the same picture.
+            # Captions have a random stream of their own, so that two domains can describe the same picture.
             stream_of_captions = Random(f"{domain}/{seed}/{split}/{rank}/captions")
             in_scenes = settings.style == "scene"
             yield picture, [] if in_scenes else captions_of(picture, settings, stream_of_captions), None
 
 
 def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, Path]) -> None:
-    """Write the five tables of a corpus (images, captions, objects, scenes, rejects), a batch of images at a time."""
+    """Write the five tables of a corpus (images, captions, objects, scene captions, rejects) in batches of images."""
     with corpus_tables(paths) as tables:
         for number, image in enumerate(toy_images, 1):
             place = (image.image_id, image.position, image.split)

@@ -1,4 +1,4 @@
-"""How objects are drawn: the shapes of their class, outlined and shaded; coordinates are percent of the box."""
+"""Sprites: the shapes of an object class, outlined and shaded. Coordinates are percent of the box."""
 
 from functools import cache
 from random import Random
@@ -13,7 +13,7 @@ _MARGIN = 2 * SUPERSAMPLING  # room for the outline
 
 @cache
 def sprite(label: str, colour: str, size: str, mirrored: bool, variant: int) -> Image.Image:
-    """The picture of one object, RGBA, exactly as large as its box; the variant (0 to 2) is a person's looks."""
+    """Return the RGBA image of one object, exactly as large as its box; `variant` (0 to 2) is the look of a person."""
     if variant and label not in PEOPLE:
         return sprite(label, colour, size, mirrored, 0)
     if mirrored:
@@ -27,7 +27,7 @@ def sprite(label: str, colour: str, size: str, mirrored: bool, variant: int) -> 
 
 
 def _paints(colour: str) -> dict[str, Colour]:
-    """The paints of an object of a colour: body, shade, highlight, trim that stands out, and outline."""
+    """Return the paints of an object: its colour, shade, highlight, a contrasting trim, and outline."""
     base = ImageColor.getrgb(OBJECTS["colours"][colour])
     return {
         "base": base,
@@ -39,9 +39,9 @@ def _paints(colour: str) -> dict[str, Colour]:
 
 
 def _finished(canvas: Image.Image, outline: Colour, size: tuple[int, int]) -> Image.Image:
-    """Outline and shade what was drawn, and scale it so that it fills width x height exactly."""
+    """Outline and shade the drawn canvas, and scale it to fill `size` (width, height) exactly."""
     alpha = canvas.getchannel("A")
-    # Light comes from the upper left: a highlight at the top, a shade at the foot.
+    # Light comes from above: a highlight at the top, a shade at the foot.
     gradient = Image.linear_gradient("L").resize(canvas.size)
     grey = gradient.point([min(255, round(262 + (205 - 262) * step / 255)) for step in range(256)])
     shading = ImageChops.multiply(canvas.convert("RGB"), Image.merge("RGB", (grey, grey, grey)))

@@ -1,8 +1,8 @@
-"""What the toy world consists of, and how a picture is composed: which objects, how many, and where they are.
+"""The composition of toy pictures: which objects they contain, how many, and where.
 
-Everything is in pixels of an image of SIDE x SIDE; y grows downwards. An object stands on its `foot`, the lower edge
-of its box. Where feet may be depends on the scene: on the ground behind or in front, on a table top, on rails, in
-water or in the air.
+All coordinates are pixels of an image of SIDE x SIDE; y grows downwards. An object stands on its `foot`, the lower edge
+of its box. The scene decides where feet may be: on the ground (behind or in front), on a table top, on rails, in water
+or in the air.
 """
 
 import math
@@ -18,12 +18,12 @@ from captionlab.paths import RESOURCES
 
 SIDE = 64
 LOOKALIKES = 10
-BACKDROPS = 12  # how many different ones a scene has
+BACKDROPS = 12  # number of different backdrops of a scene
 
 
 @dataclass(frozen=True)
 class ObjectClass:
-    """A class of objects; resources/toyworld/objects.yaml says what its fields are."""
+    """A class of objects; resources/toyworld/objects.yaml documents the fields."""
 
     size: tuple[int, int]
     colours: Sequence[str]
@@ -36,7 +36,7 @@ class ObjectClass:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene; resources/toyworld/scenes.yaml says what its fields are."""
+    """A scene; resources/toyworld/scenes.yaml documents the fields."""
 
     indoors: bool
     diagnostic: Sequence[str]
@@ -64,14 +64,17 @@ SCENES: Mapping[str, Scene] = {name: Scene(**entry) for name, entry in SCENERY["
 DIAGNOSTIC = tuple(label for scene in SCENES.values() for label in scene.diagnostic)
 PEOPLE = ("man", "woman")
 
-SMALL = 0.6  # a small object, as a share of a large one's size
-MARGIN = 6  # the most pixels around a thing that a close-up shows
-OVERLAP = 0.15  # the most of an object that another group may cover
+SMALL = 0.6  # size of a small object as a share of the large size
+MARGIN = 6  # largest number of pixels around a thing in a close-up
+OVERLAP = 0.15  # largest share of an object that another group may cover
 
 
 @dataclass(frozen=True)
 class Thing:
-    """One to three objects of a class that belong together: same colour and size, a box (x1, y1, x2, y2) each."""
+    """One to three objects of a class that stand together, with one colour and one size.
+
+    Each object has a box (x1, y1, x2, y2) in pixels.
+    """
 
     label: str
     colour: str
@@ -83,27 +86,28 @@ class Thing:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of objects."""
         return len(self.boxes)
 
     @property
     def extent(self) -> tuple[int, int, int, int]:
-        """The box around all of them."""
+        """Return the box (x1, y1, x2, y2) around all objects."""
         x1, y1, x2, y2 = zip(*self.boxes, strict=True)
         return min(x1), min(y1), max(x2), max(y2)
 
     @property
     def centre(self) -> tuple[float, float]:
-        """The middle of that box."""
+        """Return the centre (x, y) of `extent`."""
         x1, y1, x2, y2 = self.extent
         return (x1 + x2) / 2, (y1 + y2) / 2
 
 
 @dataclass(frozen=True)
 class Picture:
-    """All that decides an image: scene and its backdrop, things from back to front, look, and the seed of the noise.
+    """Everything that determines an image: scene, backdrop, things from back to front, look and noise seed.
 
-    `frame` (x1, y1, x2, y2) is the part of the scene that fills the image, where it is not all of it.
+    `frame` (x1, y1, x2, y2) is the part of the scene that fills the image. If it is None, the image shows the whole
+    scene.
     """
 
     scene: str
@@ -115,14 +119,17 @@ class Picture:
 
 
 def sprite_size(label: str, size: str) -> tuple[int, int]:
-    """Width and height of an object in pixels."""
+    """Return the width and height of an object in pixels."""
     scale = SMALL if size == "small" else 1.0
     width, height = CLASSES[label].size
     return math.ceil(width * scale), math.ceil(height * scale)
 
 
 def sample_picture(domain: Domain, random: Random) -> Picture:
-    """Compose a picture; it has one to four things, fewer where there is no room for all, a close-up has one."""
+    """Compose a random picture of a domain.
+
+    A picture has one to four things, fewer if there is no room for all. A close-up has one thing.
+    """
     weights = domain.scenes or EVEN
     scene = random.choices(list(weights), list(weights.values()))[0]
     near = domain.close_ups > 0 and random.random() < domain.close_ups
@@ -138,14 +145,14 @@ def sample_picture(domain: Domain, random: Random) -> Picture:
         thing = place_thing(scene, label, colour, size, count, things, random)
         if thing is not None:
             things.append(thing)
-    # What stands further in front is drawn later.
+    # Things further in front are drawn later.
     things.sort(key=lambda thing: thing.extent[3])
     backdrop, look, noise = random.randrange(BACKDROPS), random.choice(domain.looks), random.getrandbits(32)
     return Picture(scene, backdrop, tuple(things), look, noise, _sample_frame(things[0], random) if near else None)
 
 
 def _sample_frame(thing: Thing, random: Random) -> tuple[int, int, int, int]:
-    """What a camera shows that is held close to a thing: all of it, and a little of what is around."""
+    """Sample the frame of a close-up: the whole thing and up to MARGIN pixels on each side."""
     x1, y1, x2, y2 = thing.extent
     left, top, right, bottom = (random.randint(0, MARGIN) for _ in range(4))
     return max(0, x1 - left), max(0, y1 - top), min(SIDE, x2 + right), min(SIDE, y2 + bottom)
@@ -154,7 +161,10 @@ def _sample_frame(thing: Thing, random: Random) -> tuple[int, int, int, int]:
 def place_thing(
     scene: str, label: str, colour: str, size: str, count: int, others: list[Thing], random: Random
 ) -> Thing | None:
-    """Find a place for a thing where it hides no other; smaller or fewer if need be; None when it is full."""
+    """Return a thing at a free place where it hides no other thing, or None if there is no room.
+
+    If there is no room for the thing at the requested `size` and `count`, smaller and then fewer objects are tried.
+    """
     mirrored, variant = random.random() < 0.5, random.randrange(3)
     attempts = [(size, count)] * 24 + [("small", count)] * 16 + [("small", 1)] * 16
     for wanted_size, wanted_count in attempts:
@@ -182,7 +192,7 @@ def _sample_label(domain: Domain, scene: str, rank: int, used: set[str], random:
 
 def _sample_place(scene: str, label: str, random: Random) -> str:
     there = [place for place in CLASSES[label].places if place in SCENES[scene].feet]
-    # The first place is where such a thing is usually found: a boat in water where there is any.
+    # The first place is the usual place of the class: water for a boat, if the scene has water.
     return there[0] if random.random() < 0.75 else random.choice(there)
 
 
@@ -206,7 +216,7 @@ def _sample_boxes(
 
 
 def _overlap(first: Thing, second: Thing) -> float:
-    """The largest share of a single object of either thing that the other's objects cover."""
+    """Return the largest share of a single object of either thing that an object of the other thing covers."""
     return max(
         max(0, min(a[2], b[2]) - max(a[0], b[0])) * max(0, min(a[3], b[3]) - max(a[1], b[1])) / min(_area(a), _area(b))
         for a in first.boxes

@@ -1,9 +1,9 @@
-"""BLIP's vision tower as encoder: a ViT whose places, the class token's included, its text decoder reads.
+"""BLIP's vision tower as encoder: a ViT. The text decoder reads all its places, the class token included.
 
-The tower is transformers' BlipVisionModel, with the epsilon of salesforce/BLIP's own (models/vit.py), 1e-6, but for
-weights that transformers wrote, whose config.json says another. Images are cropped as CLIP's are, as Dessì et al. 2023
-did, while LAVIS and transformers squash them to a square. Importing transformers takes longer than torch, so it is
-imported when a tower is built.
+The tower is transformers' BlipVisionModel. Its epsilon is 1e-6, as in salesforce/BLIP (models/vit.py), except for
+weights by transformers, whose config.json has another epsilon. Images are cropped as CLIP's are, as Dessì et al. 2023
+did. LAVIS and transformers squash images to a square. Importing transformers takes longer than importing torch, so it
+is imported when a tower is built.
 """
 
 import os
@@ -34,13 +34,13 @@ DECLARATION = EncoderFamily(
 )
 
 EPSILON = 1e-6
-# That of a BlipVisionConfig that says none.
+# Epsilon of a BlipVisionConfig that does not set it.
 TRANSFORMERS_EPSILON = 1e-5
-# Those of CLIP, which BLIP took over.
+# Mean and deviation of CLIP's images, which BLIP uses, too.
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 TOWER, TRANSFORMERS_TOWER = "visual_encoder.", "vision_model."
-# salesforce/BLIP's names, which are timm's, and transformers'.
+# Names of salesforce/BLIP, which are timm's, and of transformers.
 _NAMES = {
     r"cls_token": "embeddings.class_embedding",
     r"pos_embed": "embeddings.position_embedding",
@@ -56,14 +56,14 @@ _NAMES = {
 class BlipEncoder(Encoder):
     """A frozen vision tower. `config` has `sizes`: image_size, patch_size, width, layers, heads and inner.
 
-    `epsilon` is among them for weights that transformers wrote.
+    For weights by transformers, `sizes` also has `epsilon`.
     """
 
     batch = 64
 
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
-        """A vision tower of these sizes."""
+        """Return a vision tower with the sizes in the config and random weights."""
         from transformers import BlipVisionConfig, BlipVisionModel
 
         sizes = config["sizes"]
@@ -81,26 +81,26 @@ class BlipEncoder(Encoder):
 
     @property
     def image_dimensions(self) -> int:
-        """Size of the class token's vector."""
+        """Return the size of the vector of the class token."""
         return int(self.config["sizes"]["width"])
 
     @property
     def patch_shape(self) -> tuple[int, int]:
-        """Places, the class token among them, and the size of the vector of each."""
+        """Return the number of places, the class token included, and the size of the vector at each place."""
         sizes = self.config["sizes"]
         return (sizes["image_size"] // sizes["patch_size"]) ** 2 + 1, sizes["width"]
 
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as bytes (3, image_size, image_size)."""
+        """Return an image as uint8 (3, image_size, image_size), cropped for `embed_images`."""
         return crop(image, self.config["sizes"]["image_size"])
 
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """The class token's vectors (n, width), float32, of preprocessed images."""
+        """Return the vectors of the class token (n, width), float32, of preprocessed images."""
         return self.embed_patches(pixels)[:, 0]
 
     @torch.no_grad()
     def embed_patches(self, pixels: Tensor) -> Tensor:
-        """The last layer, normalised, at every place: (n, places, width), float32, of preprocessed images, uint8."""
+        """Return the normalised last layer, (n, places, width), float32, of preprocessed images, uint8."""
         images = normalise(pixels.to(self.device), MEAN, STD)
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
             states: Tensor = self.model(images).last_hidden_state
@@ -108,9 +108,11 @@ class BlipEncoder(Encoder):
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> BlipEncoder:
-    """The vision tower in weights of LAVIS, BLIP or transformers, whose config.json beside them says the heads.
+    """Return the vision tower in weights of LAVIS, BLIP or transformers.
 
-    CheckpointError for other weights and where nobody says `heads`; ValueError where they are others there.
+    The number of heads is read from the config.json beside weights by transformers, or from `heads` in the block.
+    Raises CheckpointError for other weights or if the number of heads is unknown. Raises ValueError if config.json and
+    block differ.
     """
     checkpoint = read_checkpoint(file)
     found: Mapping[str, Tensor] = checkpoint.get("model", checkpoint)
@@ -144,7 +146,10 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> B
 
 
 def _sizes_beside(file: str | os.PathLike[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    """The epsilon that transformers' config.json beside a file says, and the heads where it says them."""
+    """Return the epsilon, and the number of heads if it is set, in transformers' config.json beside a file.
+
+    Raises ValueError if the config has another number of heads.
+    """
     path = Path(file).with_name(NAME)
     vision = read_config(path).get("vision_config", {})
     heads = {"heads": vision["num_attention_heads"]} if "num_attention_heads" in vision else {}
@@ -159,7 +164,7 @@ def _renamed(name: str) -> str:
 
 
 def stated(config: Mapping[str, Any]) -> dict[str, Any]:
-    """As for every encoder."""
+    """Return the values that a stored `config` implies for keys of a block in the config."""
     return {"heads": config["sizes"]["heads"]}
 
 

@@ -1,7 +1,7 @@
-"""CLIP: an image tower and a text tower in one space, built by open_clip, loaded and saved, frozen for use.
+"""CLIP: an image tower and a text tower with a common embedding space, built by open_clip and frozen.
 
 Radford et al. 2021, "Learning transferable visual models from natural language supervision"; github.com/openai/CLIP and
-github.com/mlfoundations/open_clip. The only module that imports open_clip.
+github.com/mlfoundations/open_clip. No other module imports open_clip.
 """
 
 import logging
@@ -79,19 +79,20 @@ DECLARATION = EncoderFamily(
 )
 
 
-# The keys of a model config that leave it a CLIP; open_clip knows more, for other families.
+# Keys of open_clip's model configs that describe a CLIP. open_clip has more keys, for other families.
 ARCHITECTURE = ("embed_dim", "vision_cfg", "text_cfg", "quick_gelu")
 VISION = ("image_size", "layers", "width", "head_width", "patch_size", "mlp_ratio")
 TEXT = ("context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio")
-# Published beside the weights by OpenAI, and no tensors of the model.
+# Entries of OpenAI's published files that are not tensors of the model.
 NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 
 
 def build(architecture: Mapping[str, Any], seed: int = 0) -> CLIP:
-    """A CLIP model with random weights that depend on the seed alone.
+    """Return a CLIP model with random weights that only depend on the seed.
 
-    `architecture` is a model config of open_clip: embed_dim, vision_cfg, text_cfg and quick_gelu. Raises ValueError for
-    a key that is unknown or makes the model other than CLIP: the text tower is causal and read at the end token.
+    `architecture` is a model config of open_clip: embed_dim, vision_cfg, text_cfg and quick_gelu. Raises ValueError if
+    a key is missing, unknown, or describes a model other than CLIP, whose text tower is causal and read at the end
+    token.
     """
     for where, given, known in (
         ("", architecture, ARCHITECTURE),
@@ -108,7 +109,10 @@ def build(architecture: Mapping[str, Any], seed: int = 0) -> CLIP:
 
 
 def tokenise(captions: Sequence[str], context_length: int) -> list[list[int]]:
-    """Token ids of every caption, start and end token included, cut to `context_length` (the end token stays)."""
+    """Return the token ids of each caption, with start and end token, cut to `context_length`.
+
+    The end token is kept.
+    """
     tokenizer = _tokenizer()
     start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
     distinct = {
@@ -124,15 +128,15 @@ def _tokenizer() -> open_clip.SimpleTokenizer:
 
 
 def pad(tokens: Sequence[Sequence[int]]) -> Tensor:
-    """Token lists as one (n, longest) tensor, padded with 0 as CLIP does."""
+    """Return lists of tokens as a tensor (n, longest), padded with 0 as CLIP does."""
     return pad_sequence([torch.tensor(ids) for ids in tokens], batch_first=True)
 
 
 def encode_tokens(model: CLIP, tokens: Tensor) -> Tensor:
-    """Text embeddings (n, d), not normalised, of padded tokens (n, t) with t up to the context length.
+    """Return text embeddings (n, d), not normalised, of padded tokens (n, t), where t is at most the context length.
 
-    The text tower is causal and is read at the end token, the largest id: what follows cannot change the result, so the
-    padding up to the context length that open_clip's own method insists on is left out.
+    The text tower is causal and read at the end token, the largest id, so later tokens cannot change the result. The
+    padding up to the context length, which open_clip's own method requires, is left out.
     """
     length = tokens.shape[1]
     states = model.token_embedding(tokens) + model.positional_embedding[:length]
@@ -148,28 +152,28 @@ class Clip(DualEncoder):
 
     @property
     def image_dimensions(self) -> int:
-        """Size of an embedding, of an image or a text."""
+        """Return the size of an embedding, of an image or a text."""
         return int(self.config["architecture"]["embed_dim"])
 
     @property
     def image_size(self) -> int:
-        """Height and width of an image that the image tower takes, in pixels."""
+        """Return the height and width, in pixels, of the images that the image tower takes."""
         return int(self.config["architecture"]["vision_cfg"]["image_size"])
 
     @property
     def context_length(self) -> int:
-        """The most tokens of a caption that are read, start and end token included."""
+        """Return the most tokens of a caption that are read, start and end token included."""
         return int(self.model.context_length)
 
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as the bytes (3, image_size, image_size) that `embed_images` takes."""
+        """Return an image as uint8 (3, image_size, image_size), cropped for `embed_images`."""
         return crop(image, self.image_size)
 
     @torch.no_grad()
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """Image embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8.
+        """Return embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8.
 
-        On a GPU the tower computes in float16, the precision that OpenAI's weights were published in.
+        On a GPU, the tower computes in float16, the precision of OpenAI's published weights.
         """
         images = normalise(pixels.to(self.device), self.config["image_mean"], self.config["image_std"])
         with torch.autocast("cuda", torch.float16, enabled=images.is_cuda):
@@ -177,7 +181,7 @@ class Clip(DualEncoder):
 
     @property
     def patch_shape(self) -> tuple[int, int]:
-        """Places of the image tower's last layer, and the size of the vector of each."""
+        """Return the number of places in the image tower's last layer, and the size of the vector at each place."""
         vision = self.config["architecture"]["vision_cfg"]
         if self._is_resnet:
             return (self.image_size // 32) ** 2, 32 * int(vision["width"])
@@ -185,9 +189,10 @@ class Clip(DualEncoder):
 
     @torch.no_grad()
     def embed_patches(self, pixels: Tensor) -> Tensor:
-        """The image tower's last layer before pooling, (n, places, d), float32, row by row.
+        """Return the last layer of the image tower before pooling, (n, places, d), float32, with the places row by row.
 
-        Of a ResNet it is what CaMEL reads (github.com/aimagelab/camel, models/clip.py); of a ViT, its patches.
+        For a ResNet, these are the features that CaMEL reads (github.com/aimagelab/camel, models/clip.py). For a ViT,
+        these are the patches.
         """
         images = normalise(pixels.to(self.device), self.config["image_mean"], self.config["image_std"])
         tower = self.model.visual
@@ -202,12 +207,15 @@ class Clip(DualEncoder):
 
     @property
     def _is_resnet(self) -> bool:
-        """Whether the image tower is a ResNet, with so many blocks in each of its stages, or a ViT."""
+        """Return whether the image tower is a ResNet, with a number of blocks for each stage, instead of a ViT."""
         return not isinstance(self.config["architecture"]["vision_cfg"]["layers"], int)
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """As for every encoder; captions are embedded among others of about their length."""
+        """Return text embeddings (n, d), float32, not normalised, in the order of the captions.
+
+        Equal captions are embedded once. Captions of similar length are embedded in the same batch.
+        """
         distinct = list(dict.fromkeys(captions))
         tokens = tokenise(distinct, self.context_length)
         by_length = sorted(range(len(distinct)), key=lambda i: len(tokens[i]))
@@ -220,18 +228,18 @@ class Clip(DualEncoder):
         return embeddings[torch.tensor([rank[caption] for caption in captions], dtype=torch.long, device=self.device)]
 
     def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
-        """As for every encoder."""
-        tokenizer, length = _tokenizer(), self.context_length - 2  # start and end stay
+        """Return for each caption the number of tokens that `embed_texts` ignores, because the caption is too long."""
+        tokenizer, length = _tokenizer(), self.context_length - 2  # start and end token are kept
         return [max(len(tokenizer.encode(caption)) - length, 0) for caption in captions]
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> Clip:
-    """The encoder of a config block: by published name (model and weights), or from a file when one is given.
+    """Return the encoder of a block of the config, from a file or, without a file, by its published model and weights.
 
-    Of a file, sizes are read off the tensors but for `head_width`, which the block must have: so wide is an attention
-    head. `heads` is how many the text tower has where that is not its width / `head_width`, and `quick_gelu` says
-    whether the activation is x * sigmoid(1.702 x), as in all weights by OpenAI (default) and in few others. Raises
-    CheckpointError.
+    Sizes are read off the tensors of a file. `head_width`, the width of an attention head, cannot be read off, so the
+    block must have it. `heads` is the number of heads of the text tower, by default its width / `head_width`.
+    `quick_gelu` says whether the activation is x * sigmoid(1.702 x), as in all weights by OpenAI (the default) and in
+    few others. Raises CheckpointError if the weights cannot be read, downloaded or used.
     """
     if file is None:
         architecture, mean, std, path = _published(config["model"], config["weights"])
@@ -266,7 +274,10 @@ def architecture_of(
     head_width: int | None = None,
     heads: int | None = None,
 ) -> dict[str, Any]:
-    """The model config, as open_clip has it, of weights with OpenAI's names; the image tower is a ViT or a ResNet."""
+    """Return open_clip's model config for weights with OpenAI's names. The image tower is a ViT or a ResNet.
+
+    Raises CheckpointError if a tensor or `head_width` is missing, or if a number of heads does not fit.
+    """
     shapes = {name: tuple(value.shape) for name, value in state.items()}
     try:
         positions = shapes.get("visual.positional_embedding") or shapes["visual.attnpool.positional_embedding"]
@@ -293,7 +304,7 @@ def architecture_of(
             f"{path} has no tensor {error.args[0]!r}{layout}. OpenAI's names are needed, as in the file "
             "open_clip_model.safetensors of timm/vit_base_patch32_clip_224.openai on the Hugging Face hub"
         ) from error
-    # A ResNet has heads where it pools its last layer.
+    # A ResNet has attention heads in the pooling of its last layer.
     wide = vision["width"] * (1 if isinstance(layers, int) else 32)
     vision["head_width"], text["heads"] = _heads(path, wide, width, head_width, heads)
     return {"embed_dim": embed_dim, "vision_cfg": vision, "text_cfg": text, "quick_gelu": quick_gelu}
@@ -302,7 +313,10 @@ def architecture_of(
 def _heads(
     path: str | os.PathLike[str], wide: int, width: int, head_width: int | None, heads: int | None
 ) -> tuple[int, int]:
-    """The width of a head of the image tower and how many heads the text tower has, for towers of these two widths."""
+    """Return the width of a head of the image tower and the number of heads of the text tower.
+
+    `wide` and `width` are the widths of the towers. Raises CheckpointError if a number of heads does not fit.
+    """
     if head_width is None:
         raise CheckpointError(
             f"{path}: weights do not tell how wide an attention head is; write `head_width: <number>` beside them in "
@@ -319,7 +333,7 @@ def _heads(
 
 
 def stated(config: Mapping[str, Any]) -> dict[str, Any]:
-    """As for every encoder."""
+    """Return the values that a stored `config` implies for keys of a block in the config."""
     architecture = config["architecture"]
     return {
         "head_width": CLIPVisionCfg(**architecture["vision_cfg"]).head_width,
@@ -329,7 +343,7 @@ def stated(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
-    """Architecture, image mean and deviation, and the downloaded file of weights known to open_clip."""
+    """Return the architecture, image mean, image deviation and downloaded weights of a model that open_clip knows."""
     architecture, published = open_clip.get_model_config(model), open_clip.get_pretrained_cfg(model, tag)
     if architecture is None:
         raise CheckpointError(f"model: open_clip knows no {model!r}; it has {', '.join(open_clip.list_models())}")
@@ -343,7 +357,7 @@ def _published(model: str, tag: str) -> tuple[dict[str, Any], Any, Any, Path]:
     architecture["quick_gelu"] = bool(published.get("quick_gelu", architecture.get("quick_gelu", False)))
     try:
         path = Path(open_clip.download_pretrained(published))
-    except Exception as error:  # each hub and network layer has errors of its own
+    except Exception as error:  # each hub and network layer has its own errors
         place = published.get("hf_hub") or published.get("url")
         raise CheckpointError(
             f"could not download the weights {tag} of {model} from {place} ({error}). Without a connection, put the "

@@ -1,8 +1,8 @@
-"""A ResNet as encoder: the mean of its last layer over an image of any size, as the FC captioner was trained on.
+"""A ResNet as encoder: the mean of its last layer over an image of any size, as in training the FC captioner.
 
-After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/utils/resnet.py, resnet_utils.py and
-scripts/prepro_feats.py): the network of He et al. (2016) with its strides as in Caffe, images of their own size without
-a crop. Importing this module imports torchvision, which takes longer than torch.
+Follows github.com/ruotianluo/ImageCaptioning.pytorch (captioning/utils/resnet.py, resnet_utils.py and
+scripts/prepro_feats.py). The network is by He et al. (2016), with strides as in Caffe. Images keep their size and are
+not cropped. Importing this module imports torchvision, which takes longer than importing torch.
 """
 
 import os
@@ -23,34 +23,37 @@ DECLARATION = EncoderFamily(
     libraries=("torchvision",), texts=False, patches=False, files=("weights",), imported={}, architecture={}
 )
 
-# Of ImageNet's colours, 0 to 1.
+# Mean and deviation of ImageNet's colours, for pixels from 0 to 1.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 DIMENSIONS = 512 * Bottleneck.expansion
 
 
 class ResnetEncoder(Encoder):
-    """A frozen ResNet with its preprocessing. `config` has `blocks`, their number in each of the four stages."""
+    """A frozen ResNet with its preprocessing.
+
+    `config` has `blocks`, the number of blocks in each of the four stages.
+    """
 
     # Images differ in size.
     batch = 1
 
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> ResNet:
-        """A ResNet with so many blocks."""
+        """Return a ResNet with random weights and the numbers of blocks in the config."""
         return build(config["blocks"])
 
     @property
     def image_dimensions(self) -> int:
-        """Size of the mean of the last layer."""
+        """Return the size of the mean of the last layer."""
         return DIMENSIONS
 
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as bytes (3, height, width), RGB, of its own size."""
+        """Return an RGB image as uint8 (3, height, width), in its own size."""
         return colours(image)
 
     @torch.no_grad()
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """Image embeddings (n, 2048), float32, of images (n, 3, height, width), uint8, of one size."""
+        """Return embeddings (n, 2048), float32, of images (n, 3, height, width), uint8, which have equal sizes."""
         net = self.model
         x = net.maxpool(net.relu(net.bn1(net.conv1(normalise(pixels.to(self.device), MEAN, STD)))))
         states: Tensor = net.layer4(net.layer3(net.layer2(net.layer1(x))))
@@ -58,7 +61,10 @@ class ResnetEncoder(Encoder):
 
 
 def build(blocks: Sequence[int]) -> ResNet:
-    """A ResNet with random weights and no classifier; a stage begins by halving the image in its first convolution."""
+    """Return a ResNet with random weights and no classifier.
+
+    From the second stage on, the first convolution of a stage halves the image.
+    """
     network = ResNet(Bottleneck, list(blocks))
     network.fc = nn.Identity()
     network.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=0, ceil_mode=True)
@@ -68,7 +74,10 @@ def build(blocks: Sequence[int]) -> ResNet:
 
 
 def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> ResnetEncoder:
-    """The encoder in weights by torchvision's names, as resnet101.pth of the same repository; else CheckpointError."""
+    """Return the encoder in weights with torchvision's names, such as resnet101.pth of ImageCaptioning.pytorch.
+
+    Raises CheckpointError for other weights.
+    """
     weights = {name: value for name, value in read_checkpoint(file).items() if not name.startswith("fc.")}
     blocks = [len({name.split(".")[1] for name in weights if name.startswith(f"layer{s}.")}) for s in range(1, 5)]
     if not all(blocks) or "layer1.0.conv3.weight" not in weights:
@@ -79,14 +88,14 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str]) -> R
         missing, unexpected = network.load_state_dict(weights, strict=False)
     except RuntimeError as error:
         raise CheckpointError(f"{file} does not fit a ResNet with {blocks} blocks: {error}") from error
-    # Old files do not count batches, which is of no use here.
+    # Old files lack the number of batches, which is not needed.
     if wrong := [*(name for name in missing if not name.endswith("num_batches_tracked")), *unexpected]:
         raise CheckpointError(f"{file}: {len(wrong)} tensors are missing or unexpected, the first is {wrong[0]}")
     return ResnetEncoder(network, {"blocks": blocks})
 
 
 def stated(config: Mapping[str, Any]) -> dict[str, Any]:
-    """As for every encoder; none."""
+    """Return {}: a stored `config` implies no values for keys of a block in the config."""
     return {}
 
 

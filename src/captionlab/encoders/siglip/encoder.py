@@ -1,7 +1,7 @@
-"""SigLIP (Zhai et al. 2023): a CLIP with other towers and another loss; the class of transformers, frozen.
+"""SigLIP (Zhai et al. 2023) as encoder: a CLIP with other towers and another loss, built by transformers and frozen.
 
-After github.com/google-research/big_vision, by the names of transformers' SiglipModel, as in model.safetensors of
-google/siglip-base-patch16-224, whose tokenizer.json is needed too. Importing this module imports transformers.
+Follows github.com/google-research/big_vision. Names are transformers' SiglipModel's, as in model.safetensors of
+google/siglip-base-patch16-224. Its tokenizer.json is needed, too. Importing this module imports transformers.
 """
 
 import os
@@ -34,18 +34,21 @@ DECLARATION = EncoderFamily(
     architecture={},
 )
 
-# Padding is also the token that ends a text.
+# The token that ends and pads a text.
 END = "</s>"
 
 
 class Siglip(DualEncoder):
-    """A frozen SigLIP. `config` has architecture (both towers, by transformers) and tokenizer, a tokenizer.json."""
+    """A frozen SigLIP.
+
+    `config` has `architecture` (configs of both towers) and `tokenizer` (content of a tokenizer.json).
+    """
 
     image_tower = "vision_model"
 
     @staticmethod
     def build(architecture: Mapping[str, Any]) -> Any:
-        """A model of that architecture with random weights."""
+        """Return a model of an architecture with random weights."""
         text, vision = dict(architecture["text_config"]), dict(architecture["vision_config"])
         return SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
 
@@ -54,32 +57,36 @@ class Siglip(DualEncoder):
         self.tokenizer = tokenizers.Tokenizer.from_str(config["tokenizer"])
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        self.end: Any = self.tokenizer.token_to_id(END)  # None for another tokenizer, which is refused on import
+        self.end: Any = self.tokenizer.token_to_id(END)  # None for another tokenizer, which the import rejects
 
     @property
     def image_dimensions(self) -> int:
-        """Size of an embedding, of an image or a text."""
+        """Return the size of an embedding, of an image or a text."""
         return int(self.config["architecture"]["text_config"]["projection_size"])
 
     @property
     def image_size(self) -> int:
-        """Height and width of an image that the image tower takes, in pixels."""
+        """Return the height and width, in pixels, of the images that the image tower takes."""
         return int(self.config["architecture"]["vision_config"]["image_size"])
 
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as the bytes (3, image_size, image_size) that `embed_images` takes, squeezed and not cut."""
+        """Return an image as uint8 (3, image_size, image_size), squeezed and not cropped, for `embed_images`."""
         return squeeze(image, self.image_size)
 
     @torch.no_grad()
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """Image embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
+        """Return embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
         images = pixels.to(self.device).float() / 127.5 - 1
         embeddings: Tensor = self.model.vision_model(pixel_values=images).pooler_output
         return embeddings.float()
 
     @torch.no_grad()
     def embed_texts(self, captions: Sequence[str], batch: int = 256) -> Tensor:
-        """As for every encoder; texts are filled up, as in training: the tower is read at the end of the padding."""
+        """Return text embeddings (n, d), float32, not normalised, in the order of the captions.
+
+        Equal captions are embedded once. As in training, texts are padded to the context length, because the tower is
+        read at the end of the padding.
+        """
         distinct = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         ids = torch.tensor([self._encode(caption) for caption in distinct], device=self.device)
         parts = [self.model.text_model(input_ids=part).pooler_output for part in ids.split(batch)] if distinct else []
@@ -87,12 +94,12 @@ class Siglip(DualEncoder):
         return embeddings[torch.tensor([distinct[c] for c in captions], dtype=torch.long, device=self.device)].float()
 
     def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
-        """As for every encoder."""
+        """Return for each caption the number of tokens that `embed_texts` ignores, because the caption is too long."""
         return [max(len(self._ids(caption)) - (self.context_length - 1), 0) for caption in captions]
 
     @property
     def context_length(self) -> int:
-        """The most tokens of a caption that are read, the end included."""
+        """Return the most tokens of a caption that are read, the end token included."""
         return int(self.config["architecture"]["text_config"]["max_position_embeddings"])
 
     def _encode(self, caption: str) -> list[int]:
@@ -107,9 +114,11 @@ class Siglip(DualEncoder):
 def import_weights(
     config: Mapping[str, Any], weights: str | os.PathLike[str], tokenizer: str | os.PathLike[str]
 ) -> Siglip:
-    """The encoder of weights and a tokenizer.json, CheckpointError for others.
+    """Return the encoder of weights and a tokenizer.json.
 
-    How many heads each tower has is in the config.json of transformers beside the weights, or both have `heads`.
+    The number of heads of each tower is read from transformers' config.json beside the weights, or is `heads` for both
+    towers. Raises CheckpointError if weights or tokenizer cannot be used, or if the number of heads is unknown or
+    differs from the config.json.
     """
     checkpoint = read_checkpoint(weights)
     try:
@@ -151,11 +160,11 @@ def import_weights(
 
 
 def _heads(beside: Path, config: Mapping[str, Any]) -> tuple[int, int]:
-    """How many heads the text tower has, and the image tower."""
+    """Return the numbers of heads of the text tower and of the image tower."""
     found = read_config(beside)
     if found.get("model_type") != "siglip":
         return (said(config.get("heads")),) * 2
-    # It leaves out what is as in the class of transformers.
+    # The config.json leaves out values that are the defaults of transformers' classes.
     text, vision = (found.get(name) or {} for name in ("text_config", "vision_config"))
     heads = SiglipTextConfig(**text).num_attention_heads, SiglipVisionConfig(**vision).num_attention_heads
     for tower in heads:
@@ -174,7 +183,7 @@ def _tower(state: Mapping[str, Tensor], name: str, width: int, heads: int) -> di
 
 
 def stated(config: Mapping[str, Any]) -> dict[str, Any]:
-    """As for every encoder."""
+    """Return the values that a stored `config` implies for keys of a block in the config."""
     return {"heads": config["architecture"]["text_config"]["num_attention_heads"]}
 
 

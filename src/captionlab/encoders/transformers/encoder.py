@@ -1,6 +1,6 @@
-"""The image side of a model of the Hugging Face hub as encoder: what its captioner reads of an image, at every place.
+"""The image side of a model of the Hugging Face hub as encoder: the features of an image that its captioner reads.
 
-That is all that images alone go through (captionlab.networks.hub), a projector among it, in float32.
+The image side has all modules that only images go through (captionlab.networks.hub), including a projector, in float32.
 """
 
 import os
@@ -49,12 +49,12 @@ class HubEncoder(Encoder):
 
     @classmethod
     def with_random_weights(cls, config: Mapping[str, Any]) -> Any:
-        """The image side that this config describes, whose weights are yet to be loaded."""
+        """Return the image side that a config describes, with uninitialised weights."""
         return hub.build_image_side(config["config"])
 
     @cached_property
     def processor(self) -> Any:
-        """What prepares images."""
+        """Return the image processor, which preprocesses images."""
         from transformers import AutoImageProcessor
 
         with TemporaryDirectory() as folder:
@@ -63,27 +63,30 @@ class HubEncoder(Encoder):
 
     @property
     def image_dimensions(self) -> int:
-        """Size of a vector."""
+        """Return the size of a feature vector."""
         return int(self.config["shape"][1])
 
     @property
     def patch_shape(self) -> tuple[int, int]:
-        """Places, in whatever order the model has them, and the size of the vector of each."""
+        """Return the number of places, in the model's own order, and the size of the vector at each place."""
         places, size = self.config["shape"]
         return places, size
 
     def preprocess(self, image: Image.Image) -> Tensor:
-        """An image as its processor makes it, (3, height, width) for most types."""
+        """Return an image as the model's processor returns it, (3, height, width) for most types."""
         pixels: Tensor = self.processor(images=image, return_tensors="pt")["pixel_values"][0]
         return pixels
 
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """The mean over places (n, d), float32, of preprocessed images."""
+        """Return the mean of the features over places (n, d), float32, of preprocessed images."""
         return self.embed_patches(pixels).mean(1)
 
     @torch.no_grad()
     def embed_patches(self, pixels: Tensor) -> Tensor:
-        """What the captioner reads of preprocessed images: (n, places, d), float32."""
+        """Return the features of preprocessed images that the captioner reads: (n, places, d), float32.
+
+        Raises ValueError if features are too large for half precision.
+        """
         kind = hub.type_of(self.config["config"])
         features = torch.stack([*hub.image_features(self.model, kind, {"pixel_values": pixels.to(self.device)})])
         if not features.abs().max() < torch.finfo(torch.float16).max:
@@ -95,7 +98,10 @@ class HubEncoder(Encoder):
 
 
 def import_weights(config: Mapping[str, Any], folder: str | os.PathLike[str]) -> HubEncoder:
-    """The image side of a model in a folder of the hub; CheckpointError where it has none that makes a table."""
+    """Return the image side of a model in a folder of the Hugging Face hub.
+
+    Raises CheckpointError if the folder cannot be read or the output of its image side cannot be stored as a table.
+    """
     model, processor = hub.read_folder(folder, options=config.get("processor", {}))
     described = model.config.to_dict()
     if not hub.type_of(described).makes_table:
@@ -109,7 +115,7 @@ def import_weights(config: Mapping[str, Any], folder: str | os.PathLike[str]) ->
 
 
 def stated(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Nothing that a config could contradict."""
+    """Return {}: a stored `config` implies no values for keys of a block in the config."""
     return {}
 
 

@@ -1,8 +1,8 @@
-"""Metrics of captions: a module for each table of scores, with its declaration and how its columns become values.
+"""Metrics of captions: a module for each table of scores, with its declaration and the values of its columns.
 
-The graph reads DECLARATION (captionlab.declarations.ScoreTable); rule summarise_evaluation calls `results` of each
-table that a config asks for. A module that declares what it `reads` is all that there is of its table: `SCORES` is the
-kind of table and `score` makes its columns, of what it is given (captionlab.evaluation.given), in a rule that the graph
-makes. The other modules have a rule and a script of their own. `of_captions`
-gives metrics that single captions have, if there are any.
+The graph reads DECLARATION (captionlab.declarations.ScoreTable). Rule summarise_evaluation calls `results` for each
+table that a config asks for. `of_captions` yields the metrics that single captions have, if any.
+
+A module whose declaration has `reads` needs no rule of its own: `SCORES` is the kind of table, and `score` makes its
+columns from captionlab.evaluation.given, in a rule that the graph makes. Every other module has a rule and a script.
 """

@@ -1,4 +1,4 @@
-"""What readers of judgements share: what they are given of a corpus, and the entries that they give."""
+"""Input and output of readers of judgements: a described corpus, and judged captions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Described:
-    """The images of a corpus in their order, each with its split, its references and its rows of OBJECTS."""
+    """The images of a corpus in order, each with its split, its references and its rows of OBJECTS."""
 
     splits: Mapping[str, str]
     references: Mapping[str, Sequence[str]]
@@ -16,7 +16,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A caption and what judges gave it, by their names."""
+    """A caption and its ratings, by the names of the judges."""
 
     image_id: str
     caption: str
@@ -24,7 +24,7 @@ class Rated:
 
     @property
     def captions(self) -> tuple[str, ...]:
-        """The captions that were judged."""
+        """Return the captions that were judged."""
         return (self.caption,)
 
 

@@ -1,4 +1,4 @@
-"""What both files of judgements of Flickr8k (Hodosh et al. 2013) share: their lines, and captions by their ids."""
+"""The line format of both Flickr8k files of judgements (Hodosh et al. 2013), and captions by their ids."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,10 @@ from captionlab.given import text_lines
 
 
 def captions_of_flickr8k(file: Path) -> dict[str, str]:
-    """The captions of `Flickr8k.token.txt` by their ids: in each line `file#n`, a tab and the caption."""
+    """Return the captions of `Flickr8k.token.txt` by their ids. A line has `file#n`, a tab and the caption.
+
+    Raises CorpusError, which names the line, if a line has another format.
+    """
     found = {}
     for where, line in text_lines(file):
         caption_id, tab, caption = line.partition("\t")
@@ -19,7 +22,11 @@ def captions_of_flickr8k(file: Path) -> dict[str, str]:
 
 
 def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, list[float]]]:
-    """Place, image id, caption and three numbers of each line: image file, id of a caption, numbers, between tabs."""
+    """Yield the position, image id, caption and three numbers of each line.
+
+    A line has an image file, the id of a caption and three numbers, separated by tabs. Raises CorpusError if a line has
+    another format or an unknown caption id.
+    """
     texts = captions_of_flickr8k(captions)
     for where, line in text_lines(file):
         fields = line.split("\t")

@@ -1,1 +1,1 @@
-"""Hessel et al. 2021 (clipscore): do metrics of captions agree with people?"""
+"""Hessel et al. 2021 (clipscore): agreement of caption metrics with human judgements."""

@@ -1,4 +1,4 @@
-"""What the paper's claims are judged by: differences between metrics in how they agree with people."""
+"""Evidence on the paper's claims: differences between metrics in their agreement with human judgements."""
 
 from captionlab.judgements.schemas import DIFFERENCES
 from captionlab.papers.clipscore.run import difference_rows
@@ -11,7 +11,7 @@ from captionlab.reporting.runs import Row
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:
-    """Differences by the paper's labels of metrics and of judgements."""
+    """Return the differences with the paper's labels of metrics and of judgements."""
     encoder, differences = params["config"]["encoder"], []
     for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
         of_label = difference_rows(rows, label, params["config"]["judgements"][label], encoder)
@@ -21,6 +21,6 @@ def evidence(inputs: Row, params: Row) -> Evidence:
 
 
 def sides_of(row: Row) -> Sides | None:
-    """The numbers of the paper that a row is the difference of."""
+    """Return the published numbers for the two sides of a row."""
     subject, against, corpus, measure = (row[name] for name in ("subject", "against", "corpus", "measure"))
     return pair((subject, corpus, measure), (against, corpus, measure))

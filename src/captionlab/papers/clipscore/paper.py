@@ -1,4 +1,4 @@
-"""The block `papers.clipscore` of a config: which judgements stand for the paper's, and whose CLIPScore for its own."""
+"""The block `papers.clipscore` of a config: sets of judgements and the encoder that stand for the paper's."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from captionlab import paths
 from captionlab.declarations import JudgementReader, declared
 from captionlab.reporting.paper import Block, Needs, Paper
 
-# By name of a table the paper's labels of the judgements that it is about, captions that were rated or pairs.
+# Name of a table -> the paper's labels of its judgements, which are ratings of captions or pairs of captions.
 OF_RATINGS = {"table1_expert": ("Flickr8k-Expert",), "table2_cf": ("Flickr8k-CF",)}
 OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
 TABLES = {**OF_RATINGS, **OF_PAIRS}
@@ -21,23 +21,26 @@ class Clipscore(Paper):
     citation = "Hessel et al. 2021, *CLIPScore: A Reference-free Evaluation Metric for Image Captioning*"
 
     def tables(self) -> list[str]:
-        """One for each set of judgements that the block names, and one for both sets of FOIL."""
+        """Return the names of the tables: one for each set of judgements in the block, one for both sets of FOIL."""
         named = {*self._labels()}
         return [f"{self.name}_{table}" for table, labels in TABLES.items() if named & {*labels}]
 
     def tabulated(self) -> Needs:
-        """How metrics agree with each set of judgements, and how far they are apart."""
+        """Return the inputs of the tables: agreement of metrics with judgements, and differences between metrics."""
         labels = self._labels()
         inputs = {table: self._tables(table, labels) for table in ("correlations", "differences")}
         return Needs(inputs, self._params(labels), mem_mb=2000, runtime=10)
 
     def judged(self) -> Needs:
-        """The differences between metrics on ratings by people: simulated ones bear out nothing."""
+        """Return the inputs of the evidence: differences between metrics on human ratings.
+
+        Simulated ratings are left out because they support no claim.
+        """
         labels = [label for label in self._labels() if label in RATED and not self._is_simulated(label)]
         return Needs({"differences": self._tables("differences", labels)}, self._params(labels))
 
     def _labels(self) -> list[str]:
-        """The paper's labels of the judgements, in its order."""
+        """Return the paper's labels of the judgements in the block, in the paper's order."""
         named = self.block.get("judgements", {})
         return [label for labels in TABLES.values() for label in labels if label in named]
 
@@ -52,7 +55,7 @@ class Clipscore(Paper):
 
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-        """Judgements whose captions the encoder does not score, of the wrong kind, or named twice."""
+        """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""
         readers = declared("judgements.readers", JudgementReader, "read")
         labels: dict[str, str] = {}
         for label, name in block["judgements"].items():

@@ -1,4 +1,7 @@
-"""What a run has of the paper: metrics by its labels, and how they agree with each set of judgements, times 100."""
+"""Values and differences of a run for the paper: agreement of metrics with each set of judgements, times 100.
+
+Metrics have the paper's labels.
+"""
 
 from collections.abc import Iterable
 
@@ -8,7 +11,7 @@ from captionlab.reporting.reading import Rows
 from captionlab.reporting.runs import Row
 
 EXPERIMENT = "judgements"
-# The coefficient that the paper has for each set of judgements.
+# The coefficient that the paper prints for each set of judgements.
 COEFFICIENTS = {
     "Flickr8k-Expert": TAU_C,
     "Flickr8k-CF": TAU_B,
@@ -16,7 +19,7 @@ COEFFICIENTS = {
     "FOIL-1": ACCURACY,
     "FOIL-4": ACCURACY,
 }
-# The paper's labels of metrics, in its order.
+# Our metrics -> the paper's labels, in its order.
 METRICS = {
     "BLEU@1": "BLEU-1", "BLEU@4": "BLEU-4", "ROUGE-L": "ROUGE-L", "METEOR": "METEOR", "CIDEr": "CIDEr",
     "SPICE": "SPICE", "CLIPScore": "CLIP-S", "RefCLIPScore": "RefCLIP-S",
@@ -24,15 +27,19 @@ METRICS = {
 
 
 def labelled(metric: str, scorer: str | None, encoder: str) -> str:
-    """The paper's label of a metric; of one that is not by the `encoder` that stands for the paper's, by whom it is."""
+    """Return the paper's label of a metric.
+
+    The name of the scorer is added unless the metric has no scorer or the scorer is `encoder`, which stands for the
+    paper's.
+    """
     label = METRICS.get(metric, metric)
     return label if scorer in (None, encoder) else f"{label} by {scorer}"
 
 
 def value_rows(correlations: Iterable[Row], label: str, name: str, encoder: str) -> Rows:
-    """Rows of ROLE_VALUES from those of CORRELATIONS that have an interval; subjects are metrics, the corpus `name`.
+    """Return rows of ROLE_VALUES from the rows of CORRELATIONS that have an interval.
 
-    The source of a value is the category of its pairs.
+    Subjects are metrics, the corpus is `name`, and the source is the category of the pairs.
     """
     return [
         _row(row, label, name, labelled(row["metric"], row["scorer"], encoder), row["value"])
@@ -42,7 +49,7 @@ def value_rows(correlations: Iterable[Row], label: str, name: str, encoder: str)
 
 
 def difference_rows(differences: Iterable[Row], label: str, name: str, encoder: str) -> Rows:
-    """Rows of ROLE_DIFFERENCES from those of DIFFERENCES that have an interval, every pair both ways round.
+    """Return rows of ROLE_DIFFERENCES from the rows of DIFFERENCES that have an interval, in both directions.
 
     Differences within a category of pairs are left out.
     """

@@ -1,4 +1,4 @@
-"""Tables 1, 2, 4 and 5: how metrics agree with judgements of captions, with published numbers beside ours."""
+"""Tables 1, 2, 4 and 5: agreement of metrics with judgements of captions, with published numbers beside ours."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -17,9 +17,9 @@ from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row, Run
 from captionlab.reporting.sheets import Sheet
 
-# What the others are held against: the metric against references that captioners are compared by most.
+# Metric that the others are compared with: captioners are compared most often by this reference-based metric.
 AGAINST = "CIDEr"
-# What is printed, of judgements by whom, in each table.
+# Description of the numbers and judgements of each table.
 PRINTED = {
     "table1_expert": "Kendall's tau-c, times 100, of each metric of a caption with ratings of captions by experts",
     "table2_cf": "Kendall's tau-b, times 100, of each metric of a caption with shares of a crowd who accept a caption",
@@ -31,20 +31,20 @@ PRINTED = {
 
 
 class AgreementSheet(Sheet):
-    """A sheet that knows why a metric has no number: the notes of CORRELATIONS, by set and label of the metric."""
+    """A sheet that explains missing numbers by notes of CORRELATIONS, keyed by (set of judgements, metric label)."""
 
     def __init__(self, run: Run, provenance: Provenance, reasons: Mapping[tuple[str, str], str]):
         super().__init__(run, provenance, of_roles=False)
         self.reasons = reasons
 
     def why_missing(self, place: Mapping[str, Value]) -> str:
-        """The note on the metric, or that it is not in the run."""
+        """Return the note on the metric, or that the metric is not in the run."""
         subject, name = str(place["subject"]), str(place["corpus"])
         reason = self.reasons.get((name, subject))
         return f"{subject}: {reason}." if reason else f"{subject} is not in this run."
 
     def notes_of_values(self) -> list[str]:
-        """The notes on metrics that have a number."""
+        """Return the notes on metrics that have a number."""
         notes = [
             f"{subject}: {reason}."
             for (name, subject), reason in self.reasons.items()
@@ -67,7 +67,10 @@ TABLES = tuple(partial(_table, name) for name in NAMES)
 def agreement_table(
     name: str, measured: Mapping[str, tuple[Rows, Rows]], published: str, params: Row, provenance: Provenance
 ) -> Table:
-    """The table of this name, a block for each label; `measured` has its rows of CORRELATIONS and of DIFFERENCES."""
+    """Return the table of this name, with a block for each label.
+
+    `measured` maps a label to its rows of CORRELATIONS and of DIFFERENCES.
+    """
     block, number = params["config"], name.removeprefix("table")[0]
     sets, encoder, simulated = block["judgements"], block["encoder"], bool({*measured} & {*params["simulated"]})
     run = Run(
@@ -114,9 +117,9 @@ def agreement_table(
 
 
 def _numbers(run: Run, table: str, rows: Rows) -> list[Number]:
-    """The columns of numbers: of each category of pairs, of all judgements, and the difference from AGAINST.
+    """Return the columns of numbers: each category of pairs, all judgements, and the difference from AGAINST.
 
-    The paper's numbers stand beside them where its numbers of the table are known.
+    Published numbers stand beside ours if `published` has any numbers of the table.
     """
     categories = [*sorted({row["category"] for row in rows if row["category"]}), None]
     names = {category: category or rows[0]["coefficient"] for category in categories} if rows else {}
@@ -126,7 +129,7 @@ def _numbers(run: Run, table: str, rows: Rows) -> list[Number]:
 
 
 def _lines(label: str, metrics: Iterable[str]) -> list[Line]:
-    """A row for each metric, the paper's first."""
+    """Return a row for each metric, the paper's metrics first."""
     place = {"measure": COEFFICIENTS[label], "experiment": EXPERIMENT}
     return [
         Line([metric], {"subject": metric, **place}, metric)

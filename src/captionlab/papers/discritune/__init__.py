@@ -1,1 +1,1 @@
-"""Dessì et al. 2023 (discritune): discriminative finetuning of captioners, in and across domains."""
+"""Dessì et al. 2023 (discritune): discriminative finetuning of captioners, in-domain and across domains."""

@@ -1,7 +1,7 @@
-"""Measure how many of the adjectives that go with a type of captions are colours (Dessì et al. 2023, §5, Table 7).
+"""Count colours among the adjectives that are associated with a type of captions (Dessì et al. 2023, §5, Table 7).
 
-The paper reads from its lists that adjectives of finetuned captions are "nearly all highly visual descriptive terms (in
-particular, colours)". Colours can be counted; how visual other words are is not in the captions.
+The paper concludes from its lists that adjectives of finetuned captions are "nearly all highly visual descriptive terms
+(in particular, colours)". Colours can be counted. How visual other words are cannot be read from the captions.
 """
 
 from collections import defaultdict
@@ -18,21 +18,21 @@ from captionlab.reporting.runs import Row
 
 EXPERIMENT = "adjectives"
 MEASURE = "colours among the top adjectives"
-# The basic colour terms of English (Berlin and Kay 1969), and the other spelling of one.
+# The basic colour terms of English (Berlin and Kay 1969), grey in both spellings.
 COLOURS = frozenset(
     {"black", "white", "red", "green", "yellow", "blue", "brown", "purple", "pink", "orange", "grey", "gray"}
 )
 TAG = "ADJ"
-# Adjectives of a list, as in the paper.
+# Length of a list of adjectives, as in the paper.
 TOP = 10
-# Adjectives of each type, the most associated first, that may be among the first ten of a resample.
+# Number of adjectives of each type, the most associated first, that may be in the top list of a resample.
 CONSIDERED = 100
 
 
 def colour_rows(captions: Mapping[str, Iterable[Row]], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield rows of ROLE_DIFFERENCES: how many more colours are among the TOP adjectives of a type than of another.
+    """Yield rows of ROLE_DIFFERENCES: how many more colours are among the TOP adjectives of one type than of another.
 
-    `captions` are the rows of TAGGED of each type. Each resample of the images has its own associations.
+    `captions` maps each type to its rows of TAGGED. Associations are computed anew in each resample of the images.
     """
     by_corpus: dict[str, dict[str, list[Row]]] = defaultdict(lambda: {name: [] for name in captions})
     for name, rows in captions.items():
@@ -54,9 +54,9 @@ def colour_rows(captions: Mapping[str, Iterable[Row]], seed: int) -> Iterator[di
 
 
 def _counts(captions: Mapping[str, Sequence[Row]]) -> tuple[list[str], np.ndarray]:
-    """Return adjectives by name, and for each image and type how often they occur, with the number of tokens last.
+    """Return adjectives by name, and their counts for each image and type, with the number of tokens last.
 
-    Counts are (images, types times (adjectives + 1)).
+    Counts have the shape (images, types * (adjectives + 1)).
     """
     analysed = {
         name: [(caption["words"], caption["lemmas"], caption["tags"]) for caption in rows]
@@ -83,9 +83,10 @@ def _counts(captions: Mapping[str, Sequence[Row]]) -> tuple[list[str], np.ndarra
 
 
 def _colours_on_top(counts: np.ndarray, is_colour: np.ndarray) -> np.ndarray:
-    """Return how many of the TOP adjectives of each type are colours (n, types), of counts (n, types, adjectives + 1).
+    """Return how many of the TOP adjectives of each type are colours, as (n, types).
 
-    Adjectives are by local mutual information, equal ones by name; those not above 0 do not go with the type.
+    `counts` has the shape (n, types, adjectives + 1). Adjectives are ranked by local mutual information, ties by name.
+    An adjective whose association is not above 0 does not count.
     """
     of_words, tokens = counts[..., :-1], counts[..., -1]
     expected = of_words.sum(axis=1, keepdims=True) * (tokens / tokens.sum(axis=1, keepdims=True))[..., None]

@@ -1,4 +1,4 @@
-"""What the paper's claims are judged by: its captioners, differences, variants, and the answers of people."""
+"""Evidence on the paper's claims: captioners and their values, differences, variants, and human answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -21,20 +21,20 @@ from captionlab.reporting.runs import Place, Run
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.study.schemas import ACCURACY, PAIRWISE
 
-# Experiments whose numbers are of the captioners that tables 1 to 5 are about.
+# Experiments about the captioners of Tables 1 to 5.
 BETWEEN_CAPTIONERS = ("gains", "transfer", "in-domain", "fluency")
-# Tables of one test, of other captioners.
+# Tables of the same test with different captioners.
 TOGETHER = [("1", "4")]
-# The paper's sets of look-alikes, and the best P@1 on them before it, by human captions (appendix D.1).
+# The paper's sets of look-alikes, and the best P@1 that was reported on them before, by human captions (appendix D.1).
 LOOKALIKE_CORPUS, BEFORE, BEST_BEFORE = "ImageCoDe", "the best result before", 29.9
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:
-    """Differences by the paper's labels, and its captioners with their values."""
+    """Return the differences with the paper's labels, and the paper's captioners with their values."""
     block, differences = params["config"], []
     for row in read_rows(inputs["differences"], ROLE_DIFFERENCES):
         corpora = block.get("variants", {}).get(row["experiment"], block).get("corpora", {})
-        labels = {name: label for label, name in sorted(corpora.items())}  # of two labels of a corpus the last
+        labels = {name: label for label, name in sorted(corpora.items())}  # the last label of a corpus counts
         places = places_behind(_of_captioners(row, block["captioners"]), row["subject"], row["against"])
         differences.append({**row, "corpus": labels.get(row["corpus"], row["corpus"]), "places": places})
     if "study_pairwise" in inputs:
@@ -56,7 +56,7 @@ def evidence(inputs: Row, params: Row) -> Evidence:
 
 
 def _of_captioners(row: Row, captioners: Mapping[str, str]) -> Row:
-    """A row between the paper's captioners as their tables name its place; a row between variants as it is."""
+    """Return a row between the paper's captioners with the place that their tables use; other rows are unchanged."""
     if row["experiment"] not in BETWEEN_CAPTIONERS:
         return row
     names = {side: captioners.get(row[side], row[side]) for side in ("subject", "against")}
@@ -64,9 +64,10 @@ def _of_captioners(row: Row, captioners: Mapping[str, str]) -> Row:
 
 
 def lookalike_rows(paper: Reproduction, run: Run, retriever: str | None) -> Iterator[dict[str, Any]]:
-    """Yield how far the paper's captioners are above BEST_BEFORE on its sets of look-alikes, by its retriever.
+    """Yield how far the paper's captioners exceed BEST_BEFORE on its sets of look-alikes, by the paper's retriever.
 
-    Other sets of look-alikes have another best result, so there is none unless the run is comparable with the paper.
+    Other sets of look-alikes have another best result, so nothing is yielded unless the run is comparable with the
+    paper.
     """
     if not paper.comparable or LOOKALIKE_CORPUS not in paper.corpora:
         return
@@ -82,7 +83,7 @@ def lookalike_rows(paper: Reproduction, run: Run, retriever: str | None) -> Iter
 
 
 def printed_colours(published: Published, row: Row) -> float | None:
-    """Return how many more colours are among the adjectives that the paper prints for a captioner than for another."""
+    """Return how many more colours the paper prints among the adjectives of one captioner than of another, or None."""
     lists = [
         [word for (table, word, column, _), _ in published.values.items() if (table, column) == ("7", row[side])]
         for side in ("subject", "against")
@@ -94,10 +95,10 @@ def printed_colours(published: Published, row: Row) -> float | None:
 
 
 def sides_of(row: Row, retriever: str | None, parents: Mapping[str, str]) -> Sides | None:
-    """The numbers of the paper that a row is the difference of.
+    """Return the published numbers for the two sides of a row, or None.
 
-    `retriever` stands for the paper's: by others it has no numbers. `parents` are the paper's labels of captioners
-    before finetuning, by those after it: who has none has no gain.
+    `retriever` stands for the paper's retriever; there are no published numbers for other retrievers. `parents` maps
+    the paper's label of a finetuned captioner to the label of its parent. Captioners without a parent have no gain.
     """
     subject, against, corpus = row["subject"], row["against"], row["corpus"]
     if row["scorer"] not in (None, retriever):

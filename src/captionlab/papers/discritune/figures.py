@@ -1,4 +1,4 @@
-"""Figures: retrieval by corpus, how finetuning went, and of the study examples (Figure 2) and a screen (Figure 3)."""
+"""Figures: retrieval by corpus, curves of finetuning, examples of the study (Figure 2), and its screen (Figure 3)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,18 @@ Given = Mapping[str, Any]
 # The name that the validation of a training gives its CIDEr.
 CIDER = "validation_cider"
 STATISTICS = {"reward": "reward", "accuracy": "P@1 in the batch", "caption_length": "tokens of a caption"}
-# A running mean is over one of so many parts of a training.
+# A running mean covers one of this many parts of a training.
 PARTS = 10
 EXAMPLES = 6
-# Characters of a caption that are shown of it.
+# Number of characters of a caption that are shown.
 SHOWN = 150
 RIGHT = "#2f7d32"
-# Inches between and around what is put on a board.
+# Space between and around the items of a board, in inches.
 GAP = 0.1
 
 
 def drawings(inputs: Given, params: Given, style: Style) -> dict[str, Draw]:
-    """Those that the config asks for."""
+    """Return the figures that the config asks for, as functions of the width in inches."""
     found: dict[str, Draw] = {}
     labels = {name: label for label, name in params["config"].get("captioners", {}).items()}
     if params["config"]:
@@ -76,18 +76,19 @@ def draw_retrieval(
     style: Style,
     width: float,
 ) -> Figure:
-    """P@1 of each captioner on each corpus with its interval, a panel for each retriever.
+    """Draw P@1 of each captioner on each corpus with its interval, a panel for each retriever.
 
-    `summary` is a SUMMARY table; `block` has `captioners` and `corpora` (label -> name in the config) and perhaps
+    `summary` is a SUMMARY table. `block` has `captioners` and `corpora` (label -> name in the config) and optionally
     `retrievers` and `evaluations`. `published` has the labels in the paper's order, `rewarding` the retrievers that
     gave rewards, and `of_labels` a look for each captioner.
     """
     paper, rows = Reproduction(block), read_rows(summary, SUMMARY)
-    # Among drawn candidates; a whole test set is another question.
+    # Only retrieval among drawn candidates: retrieval in a whole test set is another task.
     run = paper.run(row for row in rows if not str(row["candidates"]).startswith("full"))
     retrievers = paper.retrievers_of(run)
     corpora: dict[str, str] = {}
-    for label in in_order(paper.corpora, published["corpora"]):  # Tables 1 and 3 call one corpus by two labels
+    # Tables 1 and 3 have different labels for the same corpus.
+    for label in in_order(paper.corpora, published["corpora"]):
         corpora.setdefault(paper.corpora[label], label)
     figure, axes = panels(len(retrievers), width, 2.2, width, sharex=True)
     for axis, retriever in zip(axes, retrievers, strict=True):
@@ -95,7 +96,7 @@ def draw_retrieval(
             places = [Place(paper.captioners[label], name, "P@1", retriever) for name in corpora]
             points = {x + shift: run.value(place) for x, place in enumerate(places)}
             line(axis, points, label, look, linestyle="none")
-        for x in range(0, len(corpora), 2):  # which captioners stand together
+        for x in range(0, len(corpora), 2):  # shading groups the captioners of a corpus
             axis.axvspan(x - 0.5, x + 0.5, color="#f2f2f2", zorder=0)
         axis.set(ylabel="P@1 (%)", ylim=(0, None), xlim=(-0.5, len(corpora) - 0.5))
         axis.set_title(_called(retriever, retrievers, rewarding), loc="left")
@@ -105,17 +106,18 @@ def draw_retrieval(
 
 
 def _called(retriever: str, retrievers: Sequence[str], rewarding: Sequence[str]) -> str:
-    """What a retriever is in the paper; its name where that is several."""
+    """Return the title of a retriever's panel. The retriever's name is added if several have the same role."""
     alike = [one for one in retrievers if (one in rewarding) == (retriever in rewarding)]
     what = "by the retriever that gave the reward" if retriever in rewarding else "by another retriever"
     return what if len(alike) == 1 else f"{what}: {retriever}"
 
 
 def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], style: Style, width: float) -> Figure:
-    """Curves of finetuning, a line for each captioner: reward, P@1 in the batch, CIDEr, and length of the captions.
+    """Draw curves of finetuning, a line for each captioner: reward, P@1 in the batch, CIDEr, and caption length.
 
-    `logs` are TRAINING tables by the captioners' labels. What is logged at each update is faint, its running mean is
-    a line. CIDEr is that of the validation, where captioners have one.
+    `logs` are TRAINING tables by the captioners' labels. Values of each update are drawn faintly, their running mean as
+    a line. CIDEr is measured in validation and drawn for captioners that log it. Raises ValueError if a training lacks
+    another statistic.
     """
     tables = {label: read_table(log, TRAINING) for label, log in logs.items()}
     validated = any(CIDER in table["statistic"].to_pylist() for table in tables.values())
@@ -128,7 +130,8 @@ def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], styl
             drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": 1.4}
             if statistic == CIDER:
                 if len(values):
-                    axis.plot(steps, 100 * values, marker=look.marker, markersize=3.5, **drawn)  # as in all tables
+                    # Values are times 100, as in all tables.
+                    axis.plot(steps, 100 * values, marker=look.marker, markersize=3.5, **drawn)
                 continue
             if not len(values):
                 raise ValueError(f"{logs[label]}: this training logged no {statistic!r}")
@@ -141,7 +144,7 @@ def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], styl
 
 
 def smoothed(values: np.ndarray) -> np.ndarray:
-    """The mean of each value (N,) and those around it, a tenth of all; at the ends, of those of them that there are."""
+    """Return the running mean (N,) of values (N,). The window is a tenth of the values, and shorter at the ends."""
     window = np.ones(2 * (len(values) // (2 * PARTS)) + 1)
     return np.convolve(values, window, "same") / np.convolve(np.ones(len(values)), window, "same")
 
@@ -149,16 +152,18 @@ def smoothed(values: np.ndarray) -> np.ndarray:
 def examples(
     screens: Sequence[Row], answers: Sequence[Row], people: str, parents: Mapping[str, str], number: int = EXAMPLES
 ) -> list[dict[str, Any]]:
-    """Sets of images that are found by a finetuned caption only, the clearest first (section 5, figure 2).
+    """Return sets of images that are found by a finetuned caption only, the clearest first (section 5, Figure 2).
 
-    `people` is the type of human captions, `parents` has finetuned type -> that of its parent. A set is found by a
-    caption when more than half of the answers to it are right, and not found when fewer are; here it is by the
-    finetuned one, and neither by the human nor by the parent's. Of a tie either could be said, so such sets are left
-    out; and so are those where two of the captions are the same words, as answers to these differ by chance. Each
-    example has `target`, `captions` (type -> caption, the human one first and the finetuned one last), `answers` and
-    `right` (type -> how many, and how many of them are right) and `chosen`, the wrong image that most answers to the
-    human caption chose. Clear is a set by how much larger the share of right answers to the finetuned caption is than
-    the next largest; of sets alike in this, by more answers.
+    Answers to controls and answers of excluded participants are ignored. `people` is the type of human captions;
+    `parents` maps each finetuned type to the type of its parent. A caption finds its set if more than half of its
+    answers are right, and does not find it if fewer are. A set is returned if the finetuned caption finds it, and
+    neither the human nor the parent's caption does. Ties are left out. Sets in which two captions have the same words
+    are left out too, since their answers differ by chance.
+
+    Each example has `target`, `captions` (type -> caption, the human caption first and the finetuned one last),
+    `answers` and `right` (type -> number of answers, and of right answers), and `chosen`, the wrong image that was
+    chosen most often for the human caption. Sets are sorted by how far the share of right answers to the finetuned
+    caption exceeds the next largest share, then by the number of answers.
     """
     by_set: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for answer in answers:
@@ -186,9 +191,10 @@ def examples(
 def draw_examples(
     chosen: Sequence[Given], images: pa.Table, labels: Mapping[str, str], simulated: bool, style: Style, width: float
 ) -> Figure:
-    """Figure 2: pairs of images, the target in a green frame and the choice by the human caption; below, the captions.
+    """Draw Figure 2: pairs of images, the target in a green frame beside the image chosen for the human caption.
 
-    `images` has the columns image_id and PLACE; `labels` has what the paper calls a type of captions.
+    The captions stand below. `images` has the columns image_id and PLACE. `labels` maps a type of captions to the
+    paper's label.
     """
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
     board, size = Board(width), style["small_size"]
@@ -228,7 +234,7 @@ def draw_examples(
 
 
 def draw_screen(screen: Row, images: pa.Table, style: Style, width: float) -> Figure:
-    """Figure 3: a screen as participants see it: the caption above two rows of five images."""
+    """Draw Figure 3: a screen as participants see it, with the caption above two rows of five images."""
     photos, board, size = _photos(images, {*screen["images"]}), Board(width), style["font_size"]
     side = (width - GAP) / COLUMNS - GAP
     bottom = board.write(words(quoted(screen["caption"])), GAP, GAP, width - 2 * GAP, size) + GAP / 2

@@ -1,4 +1,4 @@
-"""What the tables of Dessì et al. 2023 show, without the numbers: the graph asks for their names."""
+"""Layouts of the tables of Dessì et al. 2023, without numbers. The workflow imports them for the names of tables."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ RETRIEVAL_METRIC = "P@1"
 TEXT_HEADINGS = {"BLEU@4": "B@4", "METEOR": "M", "CIDEr": "C", "SPICE": "S"}
 # Decimals as in the paper.
 DECIMALS = {RETRIEVAL_METRIC: 1, **dict.fromkeys(TEXT_HEADINGS, 2)}
-# Captioners, and for look-alike sets a corpus, that have tables of their own.
+# Published tables with captioners of their own, and with the corpus of look-alikes.
 OWN_TABLES = ("4", "5", "10")
 LOOKALIKES = "11"
 RETRIEVAL = (RETRIEVAL_METRIC,)
@@ -19,12 +19,12 @@ BLIP, CAMEL = ({"captioners": (name, f"DiscriTune-{name}")} for name in ("BLIP",
 
 @dataclass(frozen=True)
 class Layout:
-    """What a table shows: how it is called, the published table if there is one, and its metrics.
+    """The layout of a table: its name and title, the published table if there is one, and its metrics.
 
-    Of `variants` it has those, of a group of variants. Else its rows are the captioners of the published tables
-    `captioners`, () for all that are in no table of their own, None for all; `corpora` likewise. A table of text
-    metrics may have only captioners that were trained on the corpus, or were not. It is made where the paper's block
-    has, in each section that is `asked`, one of its labels.
+    If `variants` is set, the rows are the captioners of this group of variants. Otherwise the rows are the captioners
+    of the published tables in `captioners`: () stands for all captioners that have no table of their own, None for all.
+    `corpora` has the same form. `in_domain` restricts a table of text metrics to captioners that were, or were not,
+    trained on the corpus. A table is made if the paper's block has, in each section of `asked`, one of its labels.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Layout:
     variants: str = ""
 
     def is_asked(self, block: Mapping[str, Container[str]]) -> bool:
-        """Whether a block with these captioners, corpora and variants asks for the table."""
+        """Return whether a block with these captioners, corpora and variants asks for the table."""
         if self.variants:
             return self.variants in block.get("variants", ())
         return all(any(label in block[key] for label in labels) for key, labels in self.asked.items())
@@ -68,11 +68,11 @@ LAYOUTS = (
     ),
     Layout("divergence", f"{_BEYOND} a penalty for leaving the parent", None, WITH_CIDER, variants="divergence"),
 )  # fmt: skip
-# Tables of what goes with types of captions, by part of speech: the number in the paper and the word for such a word.
+# Part of speech -> number of its table of associated words in the paper, and the name of such a word.
 ASSOCIATIONS = {"ADJ": ("7", "adjective"), "NOUN": ("14", "noun")}
 
 
 def associations_name(tag: str) -> str:
-    """Name of the table of a part of speech."""
+    """Return the name of the table of a part of speech."""
     number, word = ASSOCIATIONS[tag]
     return f"table{number}_{word}s"

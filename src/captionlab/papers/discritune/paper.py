@@ -1,4 +1,4 @@
-"""The block `papers.discritune` of a config, and what the paper asks of the study and of the analysis of language."""
+"""The block `papers.discritune` of a config, with the study and the analysis of language that the paper uses."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,14 +16,14 @@ class Discritune(Paper):
     citation = "Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*"
 
     def tables(self) -> list[str]:
-        """Those of the block, of its variants, of the study and of the analysis of language."""
+        """Return the names of the tables of the block, its variants, the study and the analysis of language."""
         names = [layout.name for layout in LAYOUTS if self.block and layout.is_asked(self.block)]
         names += [f"table6_{who}" for who in self.lab.study.participants()]
         names += [associations_name(tag) for tag in ASSOCIATIONS if self.lab.language.config]
         return [f"discritune_{name}" for name in names]
 
     def figures(self) -> dict[str, Figure]:
-        """Those of the block, and those of the study."""
+        """Return the figures of the block and of the study."""
         found = {one: Figure(one, one) for one in ("retrieval", "finetuning") if self.block}
         for who in self.lab.study.participants():
             found[f"figure2_{who}"] = Figure(f"examples of the study, {who}", "figure2")
@@ -32,7 +32,7 @@ class Discritune(Paper):
         return {f"discritune_{name}": figure for name, figure in found.items()}
 
     def summarised(self) -> Needs | None:
-        """Tables of scores of what is compared by several captioners or corpora at once, and of variants."""
+        """Return the inputs of the measurements: scores for comparisons of captioners or corpora, and of variants."""
         if not self.block:
             return None
         variants = self._variants()
@@ -64,7 +64,8 @@ class Discritune(Paper):
                 **varied,
             },
             {
-                # Who stands for whom; whether numbers can be compared with the paper's is a matter of tables.
+                # The part of the block that the measurements depend on. Whether numbers are comparable with the paper's
+                # matters to tables only.
                 "config": {**{key: self.block[key] for key in ("captioners", "corpora")}, "comparable": False},
                 "evaluations": self.lab.evaluation_contexts(),
                 "lineage": self.lab.lineage(),
@@ -77,7 +78,7 @@ class Discritune(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """The summary, the answers of the study and the associations, so far as there are any."""
+        """Return the inputs of the tables: summary, answers of the study and associations, if the run has them."""
         participants = self.lab.study.participants()
         inputs: dict[str, str | list[str]] = {}
         if self.block:
@@ -89,7 +90,8 @@ class Discritune(Paper):
             inputs |= {"associations": paths.ASSOCIATIONS, "statistics": self.lab.language.measured("statistics")}
         params = {
             "lineage": self.lab.lineage(),
-            # Of each group of variants those of its evaluation in the config's order, and who gave rewards.
+            # For each group of variants: the retrievers of its evaluation in the config's order, and the retrievers
+            # that gave rewards.
             "retrievers": {
                 name: {"retrievers": self.lab.evaluations[of["evaluation"]]["retrievers"], "rewards": of["rewards"]}
                 for name, of in self._variants().items()
@@ -102,7 +104,7 @@ class Discritune(Paper):
         return Needs(inputs, params, mem_mb=2000, runtime=10)
 
     def plotted(self) -> Needs:
-        """The summary and the logs of finetuning, and what was shown and answered in the study."""
+        """Return the inputs of the figures: summary, logs of finetuning, and stimuli and answers of the study."""
         captioners = [name for _, name in sorted(self.block.get("captioners", {}).items())]  # by their labels
         finetuned = [name for name in captioners if "parent" in self.lab.captioners[name]]
         participants = self.lab.study.participants()
@@ -123,7 +125,7 @@ class Discritune(Paper):
         return Needs(inputs, params, ("matplotlib",), 2000, 10)
 
     def judged(self) -> Needs:
-        """Values and comparisons of captioners, differences, and the answers of people once they took part."""
+        """Return the inputs of the evidence: values and comparisons of captioners, differences, and human answers."""
         tables = ("accuracy", "pairwise") if "people" in self.lab.study.participants() else ()
         return Needs(
             {
@@ -136,13 +138,13 @@ class Discritune(Paper):
 
     # ------------------------------------------------------------------------------------------- captioners
     def _scored(self, table: str, places: set[tuple[str, str]]) -> list[str]:
-        """A table of scores for each captioner and evaluation of these that has one."""
+        """Return the tables of scores of `places`, pairs (captioner, evaluation), as far as they exist."""
         return sorted({paths.scores(table, *place) for place in places & {*self.lab.scored_places(table)}})
 
     def _spoken(self, table: Callable[[str, str], str]) -> list[str]:
-        """A table for each captioner of the paper and the one of the paper that it is finetuned from.
+        """Return the tables of the paper's captioners whose parent is also in the paper, and of the parents.
 
-        Evaluations are those of `language.fluency`, of which one counts where it has both captioners.
+        Only evaluations of `language.fluency` that contain both captioners are used.
         """
         named = self.block["captioners"].values()
         found, of_paper = [], {one for name in named for one in self.lab.trainings.get(name, [name])}
@@ -154,12 +156,12 @@ class Discritune(Paper):
         return found
 
     def _rewarded(self, name: str) -> list[Block]:
-        """The rewards of a captioner that a retriever gave."""
+        """Return the rewards of a captioner that use a retriever."""
         return [reward for reward in self.lab.rewards(name) if "retriever" in reward]
 
     # -------------------------------------------------------------------------------------------- variants
     def _variants(self) -> Block:
-        """For each group of variants its evaluation, corpora, reference, captioners by label, and who rewarded them."""
+        """Return for each group of variants its evaluation, corpora, reference, captioners and rewarding retrievers."""
         found = {}
         for group, variants in sorted(self.block.get("variants", {}).items()):
             captioners = {label: listed(names) for label, names in sorted(variants["captioners"].items())}
@@ -179,12 +181,12 @@ class Discritune(Paper):
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-        """Captioners that nobody evaluates, captions in several evaluations, variants that cannot be compared."""
+        """Yield messages on captioners without an evaluation, captions in several, and variants that do not match."""
         evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
         for label, name in block["captioners"].items():
             if name not in evaluated:
                 yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
-        # A table shows one value in each place, so it must be said of which evaluation.
+        # A table shows one value in each place, so its evaluation must be unambiguous.
         shown = {name: config["evaluations"][name] for name in block.get("evaluations") or config["evaluations"]}
         for captioner, corpus in product(*(dict.fromkeys(block[key].values()) for key in ("captioners", "corpora"))):
             found = [n for n, e in shown.items() if captioner in e["captioners"] and corpus in e["corpora"]]

@@ -1,4 +1,4 @@
-"""Table 6 of Dessì et al. 2023 from answers of people, or, under another name, from those of simulated participants."""
+"""Table 6 of Dessì et al. 2023 from human answers, or under another name from answers of simulated participants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 TABLE, CORPUS, METRIC, EXPERIMENT = "6", "ConCap", "accuracy", "study"
 # A bootstrap over fewer participants gives intervals that are clearly too narrow.
 FEW_PARTICIPANTS = 10
-# What a share of right answers is held against, in per cent.
+# Values that a share of right answers is compared with, in per cent.
 BOUNDS = {"chance": 100 / IMAGES_OF_SCREEN, "half of the answers": 50.0}
 SIMULATED_NOTE = (
     "Simulated participants: a retriever drew the images. No person took part; the numbers say nothing about people."
@@ -39,10 +39,10 @@ def study_table(
     paper: Reproduction,
     provenance: Mapping[str, Any],
 ) -> Table:
-    """The table of a study; `participants` is people or simulated.
+    """Return the table of a study; `participants` is people or simulated.
 
     `results` has the rows of ACCURACY, PAIRWISE, AGREEMENT and PARTICIPANTS under accuracy, pairwise, agreement and
-    participants; `types` are the caption types in the order of the config, `corpus` is that of the images.
+    participants. `types` are the caption types in the order of the config. `corpus` is the corpus of the images.
     """
     people = participants == "people"
     comparable = paper.comparable and people and paper.corpora.get(CORPUS) == corpus
@@ -67,7 +67,7 @@ def study_table(
         rows.append([Cell(paper.label(name)), *found[name], answers[name], *differences, *agreements])
     others = [{"quantity": "difference", **row, "value": row["difference"]} for row in results["pairwise"]]
     others += [{"quantity": f"agreement, {r['measure']}", **r, "n": r["screens"]} for r in results["agreement"]]
-    empty = dict.fromkeys(RECORD_COLUMNS[:-3])  # what table_of does not fill
+    empty = dict.fromkeys(RECORD_COLUMNS[:-3])  # columns that table_of does not fill
     who, title = "people", "DiscriTune, table 6: accuracy of people who choose an image"
     if not people:
         who = "simulated participants"
@@ -87,15 +87,16 @@ def study_table(
 
 
 def _place(caption_type: str, paper: Reproduction, against: str | None = None) -> dict[str, Any]:
-    """The place of what people answered to captions of a type, or of how far that is above another's."""
+    """Return the place of the accuracy of people on a type of captions, or of its difference from another type."""
     place = Place(paper.label(caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
     return {**asdict(place), "against": against and paper.label(against)}
 
 
 def _accuracy(sheet: Sheet, row: Row, paper: Reproduction, people: bool) -> list[Cell]:
-    """How often captions of a type are right, and the paper's number for them, whatever the images of this study.
+    """Return the cells of how often answers to a type of captions are right, and of the published number.
 
-    Only answers of people have a place, for no claim is judged by others.
+    The published number is shown whatever the images of this study. Only human answers have a place, since no claim is
+    judged by simulated ones.
     """
     printed = (paper.published.find(TABLE, label, CORPUS, METRIC) for label in paper.labels(row["caption_type"]))
     theirs = next(filter(None, printed), None)
@@ -105,7 +106,7 @@ def _accuracy(sheet: Sheet, row: Row, paper: Reproduction, people: bool) -> list
 
 
 def _answers(sheet: Sheet, row: Row) -> Cell:
-    """How many answers there are to captions of a type, on how many sets of images; the paper has as many of each."""
+    """Return the cell of the numbers of answers to a type of captions and of image sets, beside the paper's."""
     number, theirs = row["stimuli"], sheet.run.published.find("text", "sets", CORPUS, "number")
     place = {"quantity": "sets", "caption_type": row["caption_type"]}
     ours, paper = sheet.pair(place, Measured(number, number, number, 1, number), theirs, 0, interval=False)
@@ -114,7 +115,7 @@ def _answers(sheet: Sheet, row: Row) -> Cell:
 
 
 def _difference(found: tuple[float, float, float, float] | None, place: Row) -> Cell:
-    """The difference of two types, and where that is; nothing where there is none."""
+    """Return the cell of the difference between two types, with its place; an empty cell if there is none."""
     if found is None:
         return Cell("")
     cell = interval_cell(found[:3], "+.1f")
@@ -152,12 +153,12 @@ def _notes(who: str, results: Mapping[str, Sequence[Row]], sheet: Sheet) -> list
 def study_differences(
     accuracy: Sequence[Row], pairwise: Sequence[Row], captioners: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The differences between types of captions as rows of ROLE_DIFFERENCES, every pair both ways round.
+    """Return the differences between types of captions as rows of ROLE_DIFFERENCES, in both directions.
 
-    And how far each type is above each of BOUNDS. `accuracy` and `pairwise` are rows of these tables; `captioners` has
-    the paper's label -> name in the config.
+    Differences of each type from each of BOUNDS follow. `accuracy` has rows of ACCURACY, `pairwise` rows of PAIRWISE.
+    `captioners` maps the paper's label to the name in the config.
     """
-    labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}  # the first label of each
+    labels = {name: label for label, name in sorted(captioners.items(), reverse=True)}  # first label of each
     sets = {row["caption_type"]: row["stimuli"] for row in accuracy}
     found = {pair: ends[:3] for pair, ends in _both_ways(pairwise).items()}
     for row, (bound, share) in product(accuracy, BOUNDS.items()):
@@ -170,7 +171,7 @@ def study_differences(
 
 
 def _both_ways(pairwise: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float, float, float]]:
-    """Difference, ends of its interval and p-value of two types, whichever way round it was computed."""
+    """Return, for each pair of types in both directions, the difference, the ends of its interval and its p-value."""
     found = {}
     for row in pairwise:
         for sign, pair in ((1, (row["caption_type"], row["against"])), (-1, (row["against"], row["caption_type"]))):

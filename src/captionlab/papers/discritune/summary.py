@@ -1,11 +1,13 @@
-"""Measure what finetuning changes that no corpus shows alone (Dessì et al. 2023): values, and mostly differences.
+"""Measure effects of finetuning that no single corpus shows (Dessì et al. 2023): values, and mostly differences.
 
-`gains`: on which of two texts of the same images a captioner gains more over its parent (section 4.2.2). `transfer`:
-each captioner against each other on corpora that neither was trained on (section 4.2.2). `in-domain`: how much
-finetuning costs on the corpora of the training (section 4.2.2). `adjectives`: how many of the adjectives that go with a
-type of captions are colours (section 5). `fluency`: whether captions have become less fluent, or repeat themselves
-(appendix B, which has no measure for it). And what the parts of the finetuning are worth: variants that differ in one
-of them, over seeds.
+Experiments:
+
+* `gains`: how much more a captioner gains over its parent on one text of an image than on another (section 4.2.2).
+* `transfer`: each captioner against each other on corpora that neither was trained on (section 4.2.2).
+* `in-domain`: how much finetuning costs on the corpora of the training (section 4.2.2).
+* `adjectives`: how many of the adjectives associated with a type of captions are colours (section 5).
+* `fluency`: whether captions become less fluent or repeat themselves (appendix B, which has no measure for it).
+* Groups of variants: how much each part of the finetuning contributes, over seeds.
 """
 
 import math
@@ -42,17 +44,17 @@ from captionlab.schemas import RETRIEVAL as RETRIEVAL_RANKS
 from captionlab.schemas import TAGGED, TOKENS
 from captionlab.tables import read_table
 
-# Two texts of the same images, by the paper's labels: more is gained on the first.
+# Two texts of the same images, by the paper's labels: the claim is that more is gained on the first.
 DESCRIPTIONS, CAPTIONS = "Concadia-Descriptions", "Concadia-Captions"
 REPETITIONS = "repetitions"
 # The metrics of the paper's Tables 2, 3 and 5.
 TEXT_METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")
-# How many more captions may repeat themselves, in per cent of all: who reads a hundred finds one more at most, and the
-# paper noticed none. A share of the parent's would be nothing where that repeats nothing.
+# How many more captions may repeat themselves, in per cent of all captions. A reader of a hundred captions notices one
+# more at most; the paper noticed none. A share of the parent's value would be 0 if the parent does not repeat itself.
 ONE_OF_A_HUNDRED = 1.0
-# What a gain on one text is held against begins so, and ends with the label of the other text.
+# Prefix of `against` for gains. The label of the other text follows.
 GAIN_ON = "the gain on "
-# Search among all images of a corpus; the paper's is among a set of candidates, and a place holds one number.
+# Retrieval among all images of a corpus. The paper retrieves among a set of candidates, and a place holds one number.
 FULL = "full"
 RETRIEVAL = "P@1"
 NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
@@ -60,7 +62,7 @@ NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY,
 
 @dataclass(frozen=True)
 class Scores:
-    """What scores the captions of a captioner in an evaluation: its job, and tables with a row for each caption."""
+    """The scores of a captioner's captions in an evaluation: its job, and tables with a row for each caption."""
 
     job: Job
     nlg: pa.Table
@@ -73,18 +75,22 @@ Results = dict[Place, Result]
 
 @dataclass(frozen=True)
 class Cast:
-    """Who plays the paper's captioners: label -> trainings, label -> label of the parent, training -> its parent."""
+    """The captioners that stand for the paper's.
+
+    `trainings` maps a label to its trainings, `parents` maps a label to the parent's label, `origins` maps a training
+    to its parent.
+    """
 
     trainings: Names
     parents: Mapping[str, str]
     origins: Mapping[str, str | None]
 
     def evaluated(self, results: Mapping[str, Results]) -> dict[str, Sequence[str]]:
-        """Labels of which every training has results, with the trainings."""
+        """Return the labels whose trainings all have results, with the trainings."""
         return {label: names for label, names in self.trainings.items() if {*names} <= results.keys()}
 
     def pairs(self, results: Mapping[str, Results]) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-        """Labels with their parent's, where both were evaluated, and each training with the one it started from."""
+        """Yield a label, its parent's label, and pairs (training, its parent), if both captioners were evaluated."""
         there = self.evaluated(results)
         for label, parent in self.parents.items():
             if {label, parent} <= there.keys():
@@ -92,7 +98,10 @@ class Cast:
 
 
 def cast_of(paper: Reproduction, trainings: Names) -> Cast:
-    """The captioners of a paper's block; of two labels of one the first counts. `trainings`: captioner -> several."""
+    """Return the captioners of a paper's block. If two labels name the same captioner, the first counts.
+
+    `trainings` maps a captioner to its several trainings.
+    """
     labels = {name: label for label, name in sorted(paper.captioners.items(), reverse=True)}
     parents = {label: parent for label in labels.values() if (parent := paper.parent(label))}
     origins = {name: of["parent"] for name, of in paper.lineage.items()}
@@ -100,7 +109,7 @@ def cast_of(paper: Reproduction, trainings: Names) -> Cast:
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
-    """Rows of values and of differences, and the tables that know the device of what they were measured on."""
+    """Return rows of values, rows of differences, and the tables whose metadata name the device."""
     values, differences, results = Rows(), _compared(inputs, params), dict[str, dict[str, Results]]()
     types = {paths.captioner_of(path)[0]: read_rows(path, TAGGED) for path in inputs["tags"]}
     labels = {name: label for label, name in sorted(params["config"]["captioners"].items(), reverse=True)}
@@ -145,7 +154,7 @@ def _compared(inputs: Row, params: Row) -> Rows:
 
 
 def _scores(inputs: Row, params: Row, start: str = "") -> Iterator[Scores]:
-    """Of each captioner and evaluation its tables; their names begin so."""
+    """Yield the scores of each captioner and evaluation, from inputs whose names begin with `start`."""
     others: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for name, kind in (("spice", SPICE), ("retrieval", RETRIEVAL_RANKS)):
         for path in inputs.get(f"{start}{name}", ()):
@@ -159,13 +168,16 @@ def _scores(inputs: Row, params: Row, start: str = "") -> Iterator[Scores]:
 
 
 def _job(path: str, params: Row) -> Job:
-    """The captioner and evaluation that a table is of."""
+    """Return the captioner and evaluation of a table."""
     captioner, evaluation = paths.captioner_of(path)
     return Job(captioner, evaluation, **params["evaluations"][evaluation])
 
 
 def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) -> Results:
-    """TEXT_METRICS of a captioner on each of these corpora, from its evaluations; ValueError for two of one corpus."""
+    """Return TEXT_METRICS of a captioner on each of the corpora, from its evaluations.
+
+    Raises ValueError if a metric was measured on a corpus in several evaluations.
+    """
     metrics = {name: metric for name, metric in NLG_METRICS.items() if name in TEXT_METRICS}
     found: Results = {}
     for one in scores:
@@ -187,7 +199,7 @@ def text_results(scores: Sequence[Scores], corpora: Sequence[str], seed: int) ->
 
 
 def same_images(scores: Scores, first: str, second: str) -> Scores:
-    """The scores on two corpora, without images that only one of them has a text of."""
+    """Return the scores on two corpora, restricted to images that have a text in both."""
 
     def shared(table: pa.Table) -> pa.Table:
         one, other = (table.filter(pc.equal(table["corpus"], corpus)) for corpus in (first, second))
@@ -200,9 +212,10 @@ def same_images(scores: Scores, first: str, second: str) -> Scores:
 def gain_rows(
     results: Mapping[str, Results], cast: Cast, corpora: tuple[str, str], against: str
 ) -> Iterator[dict[str, Any]]:
-    """How much more each captioner gains over its parent on the first corpus than on the second, over its trainings.
+    """Yield how much more each captioner gains over its parent on the first corpus than on the second.
 
-    results: by training, on the same images of both `corpora`. Pairs of which one was not evaluated have no row.
+    Gains are means over trainings. `results` are by training, on the same images of both `corpora`. A pair has no row
+    if a captioner was not evaluated. Raises ValueError if captioner and parent were evaluated on different images.
     """
     first, second = corpora
     for label, parent, pairs in cast.pairs(results):
@@ -220,7 +233,7 @@ def gain_rows(
                 )
             more = np.array([(a.value - b.value) - (c.value - d.value) for (a, b), (c, d) in found])
             resampled = [(a.resampled - b.resampled) - (c.resampled - d.resampled) for (a, b), (c, d) in found]
-            # Below a thousandth of a point there is nothing but BLEU's smoothing constants.
+            # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
             drawn, mean_of = np.mean(resampled, axis=0).round(3), float(more.mean())
             bounds = difference_bounds(difference_bounds(every[0].bounds))
             number = seeds_interval(more, bootstrap_interval(mean_of, drawn, bounds), bounds)
@@ -231,9 +244,10 @@ def gain_rows(
 def transfer_rows(
     results: Mapping[str, Results], cast: Cast, foreign: Mapping[str, Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
-    """Each captioner against each other where both were scored, on corpora that are foreign to both.
+    """Yield each captioner against each other on corpora that are foreign to both and on which both were scored.
 
-    results: by training. foreign: label -> corpora that neither it nor its parents were trained on.
+    `results` are by training. `foreign` maps a label to the corpora that neither the captioner nor its ancestors were
+    trained on.
     """
     there = cast.evaluated(results)
     for label, other in permutations(there, 2):
@@ -253,9 +267,9 @@ def transfer_rows(
 def in_domain_rows(
     results: Mapping[str, Results], cast: Cast, own: Mapping[str, Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each captioner against its parent on corpora of its training, and how near the two are.
+    """Yield each captioner against its parent on corpora of its training, as a difference and as a nearness.
 
-    results: by training. own: label -> corpora that the captioner or its parents were trained on.
+    `results` are by training. `own` maps a label to the corpora that the captioner or its ancestors were trained on.
     """
     for label, parent, pairs in cast.pairs(results):
         roles = {one: cast.trainings[one] for one in (parent, label)}
@@ -271,7 +285,7 @@ def in_domain_rows(
 
 
 def _nearness(found: Row, of: float) -> dict[str, Any]:
-    """Return the row of how near a difference is to none: within SIMILAR of the value that it is a difference from."""
+    """Return the row of the nearness of a difference: whether it is within SIMILAR of the subtracted value `of`."""
     margin = SIMILAR * abs(of)
     near, low, high = within(found["difference"], found["ci_low"], found["ci_high"], margin)
     nearness = {"difference": near, "ci_low": low, "ci_high": high, "margin": margin}
@@ -279,7 +293,10 @@ def _nearness(found: Row, of: float) -> dict[str, Any]:
 
 
 def _with_seeds_of(others: Sequence[Result], found: Row) -> dict[str, float]:
-    """The ends of a difference from the mean of several trainings, whose seeds are another independent source."""
+    """Return the ends of a difference from the mean of the trainings `others`, widened by the variance between them.
+
+    The seeds of `others` are an independent source of variance. Returns nothing if there is only one training.
+    """
     if len(others) == 1:
         return {}
     values, bounds = np.array([one.value for one in others]), difference_bounds(others[0].bounds)
@@ -291,7 +308,7 @@ def _with_seeds_of(others: Sequence[Result], found: Row) -> dict[str, float]:
 
 
 def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -> Results:
-    """Perplexity and repetitions of a captioner by corpus, from its tables of MEASURES and of TOKENS."""
+    """Return perplexity and share of repetitions of a captioner by corpus, from its tables of MEASURES and TOKENS."""
     repeats = [float(repeats_itself(text.split())) for text in tokens["tokens"].to_pylist()]
     repeated = pa.table({"corpus": tokens["corpus"], "image_id": tokens["image_id"], "repeats": repeats})
     found = [*caption_results(job, fluency(measures), seed, {PERPLEXITY: FLUENCY_METRICS[PERPLEXITY]})]
@@ -300,11 +317,12 @@ def fluency_results(job: Job, measures: pa.Table, tokens: pa.Table, seed: int) -
 
 
 def fluency_rows(results: Mapping[str, Results], cast: Cast) -> Iterator[dict[str, Any]]:
-    """Each captioner against its parent, and whether it is no worse: NOT_HIGHER.
+    """Yield each captioner against its parent, and whether it is not worse (NOT_HIGHER).
 
-    A non-inferiority is a margin minus the difference, above 0 where captions are worse by less than the margin:
-    SIMILAR, of the parent's perplexity, and ONE_OF_A_HUNDRED of captions that repeat themselves. Pairs of which one was
-    not evaluated have no row, and neither has a perplexity that is not finite: of captions without a known word.
+    A non-inferiority is the margin minus the difference. It is above 0 if the captions are worse by less than the
+    margin, which is SIMILAR of the parent's perplexity, or ONE_OF_A_HUNDRED of captions that repeat themselves. A pair
+    has no row if a captioner was not evaluated. A perplexity that is not finite (captions without a known word) has no
+    row either.
     """
     for label, parent, pairs in cast.pairs(results):
         roles = {one: cast.trainings[one] for one in (parent, label)}
@@ -322,7 +340,7 @@ def fluency_rows(results: Mapping[str, Results], cast: Cast) -> Iterator[dict[st
 
 
 def evaluated_results(scores: Scores, seed: int) -> Results:
-    """Every measure of a captioner by corpus and retriever."""
+    """Return every measure of a captioner by corpus and retriever."""
     found = [*caption_results(scores.job, scores.nlg, seed, NLG_METRICS)]
     if scores.spice is not None:
         found += caption_results(scores.job, scores.spice, seed, SPICE_METRICS)
@@ -332,12 +350,12 @@ def evaluated_results(scores: Scores, seed: int) -> Results:
 
 
 def variant_rows(name: str, variants: Row, results: Mapping[str, Results]) -> tuple[Rows, Rows]:
-    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES of one group of variants, its name as the experiment.
+    """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES of a group of variants, with its name as the experiment.
 
     `variants` has `captioners` (label -> captioners, one for each seed), `corpora` (names), `reference` (the label that
     others are compared with) and `rewards` (label -> retrievers that gave the reward). Captioners are compared seed by
-    seed, by their order; one that has no seeds is compared with the reference's of every seed. `nearness of P@1` is
-    above 0 where a captioner finds about as many images as the reference. Raises ValueError when two captioners were
+    seed, in their order. A label with a single captioner is compared with the reference of every seed. `nearness of
+    P@1` is above 0 if a captioner finds about as many images as the reference. Raises ValueError if two captioners were
     evaluated on different images.
     """
     roles, reference = variants["captioners"], variants["reference"]

@@ -1,7 +1,7 @@
-"""Tables of Dessì et al. 2023 from a run: ours with its interval, the published number beside it, a verdict.
+"""Tables of Dessì et al. 2023: our value with its interval, the published number beside it, and a verdict.
 
-Rows and columns are the paper's, by the labels of the config's block `papers.discritune`. Tables 1 to 3 have the
-captioners that the paper has there, and those that it does not have at all.
+Rows and columns have the paper's labels from the config's block `papers.discritune`. Tables 1 to 3 have the captioners
+that the paper shows there, and captioners that the paper does not have.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,21 +92,21 @@ def _paper(inputs: Row, params: Row) -> Reproduction:
 
 
 def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
-    """Those of LAYOUTS that the paper's block asks for. `provenance` is described at `run_notes`."""
+    """Return the tables of LAYOUTS that the paper's block asks for. `run_notes` describes `provenance`."""
     block = {"captioners": paper.captioners, "corpora": paper.corpora}
     sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in LAYOUTS if layout.is_asked(block)]
     return [_text(sheet) if sheet.layout.metrics == TEXT else _retrieval(sheet) for sheet in sheets]
 
 
 class CaptionersSheet(Sheet):
-    """A sheet whose subjects are captioners by name, and whose rows and columns are labels of the paper."""
+    """A sheet whose subjects are names of captioners, and whose rows and columns are labels of the paper."""
 
     def __init__(self, run: Run, paper: Reproduction, layout: Layout, provenance: Mapping[str, Any]):
         super().__init__(run, provenance, RECORD_COLUMNS)
         self.paper, self.layout = paper, layout
 
     def captioners(self) -> list[str]:
-        """Labels of the rows, the paper's in its order."""
+        """Return the labels of the rows, the paper's labels first and in its order."""
         printed, tables = self.run.published.rows, self.layout.captioners
         labels, own = self.paper.ordered_captioners(printed(*NUMBERED)), printed(*(tables or OWN_TABLES))
         if tables is None:
@@ -116,20 +116,20 @@ class CaptionersSheet(Sheet):
         return [label for label in labels if label in own]
 
     def corpora(self) -> list[str]:
-        """Labels of the corpora, the paper's in its order.
+        """Return the labels of the corpora, the paper's labels first and in its order.
 
-        Concadia is one column for retrieval and two for text metrics; look-alikes have a table of their own.
+        Concadia is one column for retrieval and two columns for text metrics. Look-alikes have a table of their own.
         """
         printed = self.run.published.columns
         known = printed(*(self.layout.corpora or ("1",)))
         other = ("2", "3", "5") if self.layout.metrics == RETRIEVAL else ("1", "4")
         elsewhere = {*printed(*other, LOOKALIKES)} - {*known}
-        strangers = self.layout.captioners == ()  # labels that the paper does not have stand in tables 1 to 3
+        strangers = self.layout.captioners == ()  # tables 1 to 3 also show labels that the paper does not have
         labels = in_order(self.paper.corpora, known)
         return [label for label in labels if label in known or (strangers and label not in elsewhere)]
 
     def rows(self, corpus: str, captioners: Sequence[str], numbers: Sequence[Number]) -> list[list[Cell]]:
-        """Numbers of captioners on a corpus, by their labels."""
+        """Return the numbers of captioners on a corpus, by their labels."""
         lines = [
             Line([label], {"subject": self.paper.captioners[label]}, label, self.paper.family(label) == "human")
             for label in captioners
@@ -137,7 +137,7 @@ class CaptionersSheet(Sheet):
         return rows_of(self, self.layout.published, corpus, self.paper.corpora[corpus], lines, numbers)
 
     def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
-        """What the summary says of the number, by its names, and how far it is from the paper's."""
+        """Return the columns of the summary for the number, and its difference from a comparable published number."""
         row = self.run.row(place) or {}
         known = {name: row.get(name) for name in ("split", "evaluation", "candidates", "decoding")}
         apart = row["value"] - published.value if row and published and self.run.comparable else None
@@ -145,13 +145,13 @@ class CaptionersSheet(Sheet):
         return {**known, **names, "difference": apart}
 
     def titled(self, corpus: str) -> str:
-        """The corpus, and how many images its numbers rest on."""
+        """Return the label of a corpus and the number of images behind its numbers."""
         counts = sorted({int(str(r["n"])) for r in self.records if r["paper_column"] == corpus and r["n"]})
         images = f"n = {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}" if counts else "not in this run"
         return f"{corpus} ({images})"
 
     def why_missing(self, place: Mapping[str, Value]) -> str:
-        """Whether the captioner was not evaluated on the corpus, or only not by this measure."""
+        """Return a note: the captioner was not evaluated on the corpus, or not by this retriever or measure."""
         captioner, corpus, measure, retriever = (place[name] for name in ("subject", "corpus", "measure", "scorer"))
         if not self.run.found("measure", subject=captioner, corpus=corpus):
             return f"{captioner} was not evaluated on {corpus} in this run."
@@ -160,7 +160,7 @@ class CaptionersSheet(Sheet):
         return f"{measure} of {captioner} on {corpus} was not measured in this run."
 
     def footnotes(self, blocks: Sequence[Block]) -> list[str]:
-        """As below every table, with what stands for the paper's corpora, and how captions were made and scored."""
+        """Return the usual notes, and notes on the corpora that stand for the paper's, decoding and candidates."""
         notes = [*filter(None, [legend(record["verdict"] for record in self.records)]), *self.notes]
         if any(cell == Cell(MISSING) for block in blocks for row in block.rows for cell in row):
             notes.append(f"{MISSING} in a column of the paper: the paper has no such number.")
@@ -177,7 +177,10 @@ class CaptionersSheet(Sheet):
 
 
 def _retrieval(sheet: CaptionersSheet) -> Table:
-    """Rows are captioners, columns corpora, each by every retriever; the first one stands for the paper's."""
+    """Return a table with captioners as rows and corpora as columns, each by every retriever.
+
+    The first retriever stands for the paper's.
+    """
     paper, found = sheet.paper, sheet.run.found("scorer", measure=RETRIEVAL_METRIC)
     captioners, known = sheet.captioners(), any(map(paper.rewarded_by, found))
     rows, columns = [[Cell(label)] for label in captioners], [Column("captioner", numeric=False)]
@@ -201,7 +204,10 @@ def _retrieval(sheet: CaptionersSheet) -> Table:
 
 
 def _text(sheet: CaptionersSheet) -> Table:
-    """Blocks are corpora, rows the captioners; of tables 2 and 3 those that were trained on it, or were not."""
+    """Return a table with corpora as blocks and captioners as rows.
+
+    Table 2 has only captioners that were trained on the corpus, Table 3 only captioners that were not.
+    """
     paper, in_domain = sheet.paper, sheet.layout.in_domain
     measured = sheet.run.found("measure")
     numbers = [
@@ -244,10 +250,11 @@ def variant_tables(
     retrievers: Mapping[str, Mapping[str, Any]],
     provenance: Mapping[str, Any],
 ) -> Iterator[Table]:
-    """The tables of the variants in `block`, `papers.discritune` of the config.
+    """Yield the tables of the variants in `block`, which is `papers.discritune` of the config.
 
-    values, differences: rows of ROLE_VALUES and ROLE_DIFFERENCES with the variants as experiment. retrievers: of each
-    variants its `retrievers`, the one that stands for the paper's first, and by label those that gave `rewards`.
+    `values` and `differences` are rows of ROLE_VALUES and ROLE_DIFFERENCES whose experiment is the group of variants.
+    `retrievers` maps each group to its `retrievers`, with the retriever that stands for the paper's first, and to the
+    retrievers that gave `rewards`, by label.
     """
     for layout in LAYOUTS:
         if layout.variants in block.get("variants", {}):
@@ -266,7 +273,7 @@ def _variants(layout: Layout, variants: Mapping[str, Any], asked: Mapping[str, A
         for retriever in asked["retrievers"] if metric == RETRIEVAL_METRIC else [None]:
             heading, place = TEXT_HEADINGS.get(metric, metric), {"measure": metric, "scorer": retriever}
             group, decimals = " by ".join(filter(None, (heading, retriever))), DECIMALS[metric]
-            # The paper's numbers stand beside those of the first retriever, and beside text metrics.
+            # Published numbers stand beside values of the first retriever and beside text metrics.
             printed = heading if layout.published and (not numbers or metric != RETRIEVAL_METRIC) else None
             ours = Number(place, group, printed=printed, decimals=decimals, mark=own)
             numbers += [ours, Number(place, group, f"against {reference}", against=reference, decimals=decimals)]
@@ -287,7 +294,7 @@ def _variants(layout: Layout, variants: Mapping[str, Any], asked: Mapping[str, A
 
 
 def _names(layout: Layout) -> tuple[str, str]:
-    """Name and title of a table."""
+    """Return the name and the title of a table."""
     return f"discritune_{layout.name}", f"DiscriTune, {layout.title}"
 
 
@@ -299,10 +306,11 @@ def associations_table(
     paper: Reproduction,
     provenance: Mapping[str, Any],
 ) -> Table:
-    """Lemmas of a part of speech (ADJ or NOUN) that go with each caption type, side by side: a block for each corpus.
+    """Return the table of lemmas of a part of speech (ADJ or NOUN) that are associated with each caption type.
 
-    `types` are those whose words were told apart. A lemma that is not more frequent in a type than elsewhere
-    (association 0 or less) does not go with it. The paper's lemmas have a column where it has such a type.
+    There is a block for each corpus, with types side by side. `types` are the caption types whose words were compared.
+    A lemma that is not more frequent in a type than elsewhere (association 0 or less) is left out. The paper's lemmas
+    have a column if the paper has the type.
     """
     number, word = ASSOCIATIONS[tag]
     theirs = paper.corpora.get("ConCap")  # the corpus of both tables

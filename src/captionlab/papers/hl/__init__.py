@@ -1,1 +1,1 @@
-"""Cafagna et al. 2023 (hl): who describes scenes, actions, rationales and narratives best?"""
+"""Cafagna et al. 2023 (hl): models on descriptions of scenes, actions and rationales, and on narratives."""

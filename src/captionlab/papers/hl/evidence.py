@@ -1,4 +1,4 @@
-"""What the paper's claims are judged by: differences between models on an axis."""
+"""Evidence on the paper's claims: differences between models on an axis."""
 
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Sides, pair
@@ -7,12 +7,12 @@ from captionlab.reporting.runs import Row
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:
-    """Differences by axis."""
+    """Return the differences by axis."""
     axes = {corpus: axis for axis, corpus in sorted(params["config"]["corpora"].items())}
     return read_evidence(inputs, params, sides_of, axes)
 
 
 def sides_of(row: Row) -> Sides | None:
-    """The numbers of the paper that a row is the difference of."""
+    """Return the published numbers for the two sides of a row."""
     subject, against, axis, measure = (row[name] for name in ("subject", "against", "corpus", "measure"))
     return pair((subject, axis, measure), (against, axis, measure))

@@ -1,4 +1,4 @@
-"""The block `papers.hl` of a config: which corpus is of an axis, and which captioner plays a model on it."""
+"""The block `papers.hl` of a config: the corpus of each axis, and the captioner that stands for each model on it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ class Hl(Paper):
     citation = "Cafagna et al. 2023, *HL Dataset: Visually-grounded Description of Scenes, Actions and Rationales*"
 
     def summarised(self) -> Needs | None:
-        """What the metrics of every captioner on the corpus of its axis are computed from."""
+        """Return the inputs of the measurements: scores of every captioner on the corpus of its axis."""
         if not self.block:
             return None
         cells = self._cells()
@@ -25,12 +25,12 @@ class Hl(Paper):
         return Needs({**scored, "captions": captions}, params, ("numpy", "sacrebleu", "scipy"))
 
     def tabulated(self) -> Needs:
-        """Values and differences, and whose captions they are of."""
+        """Return the inputs of the tables: values and differences, and the captioners behind them."""
         measured = {table: self.measured(table) for table in ("values", "differences")}
         return Needs(measured, {"cells": self._cells()}, ("sacrebleu",), mem_mb=2000, runtime=10)
 
     def _cells(self) -> list[Block]:
-        """For each axis, model and training: the corpus, and the job that describes its images."""
+        """Return, for each axis, model and training, the corpus and the job that captions its images."""
         cells, contexts = list[Block](), self.lab.evaluation_contexts()
         for axis, model, names in _named(self.block):
             corpus = self.block["corpora"][axis]
@@ -46,7 +46,7 @@ class Hl(Paper):
 
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-        """An axis without a corpus, and a captioner that no evaluation, or more than one, has SacreBLEU of on it."""
+        """Yield messages on axes without a corpus, and captioners without exactly one evaluation with SacreBLEU."""
         for axis, model, (captioner, *_) in _named(block):
             at, corpus = f"{where}.models.{model}.{axis}", block["corpora"].get(axis)
             if corpus is None:
@@ -62,14 +62,14 @@ class Hl(Paper):
 
 
 def _named(block: Block) -> Iterator[tuple[str, str, list[str]]]:
-    """Axis, model and captioners, which are trainings, of each that a block names."""
+    """Yield the axis, model and captioners (trainings) of each entry of a block."""
     for model, captioners in sorted(block["models"].items()):
         for axis, names in sorted(captioners.items()):
             yield axis, model, listed(names)
 
 
 def _evaluations(config: Block, captioner: str, corpus: str) -> list[str]:
-    """Those of a config that ask for SacreBLEU of the captioner's captions of the corpus."""
+    """Return the evaluations of a config that compute SacreBLEU of the captioner's captions on the corpus."""
     return [
         name
         for name, asked in sorted(config["evaluations"].items())

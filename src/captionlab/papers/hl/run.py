@@ -1,4 +1,4 @@
-"""What a run has of the paper: models as subjects, on the corpus of each axis."""
+"""Values of a run for the paper, with models as subjects on the corpus of each axis."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,10 @@ TABLE = "baselines"
 
 
 class HlRun(Run):
-    """A run, its models and its corpora by axis, both in the paper's order, and whose captions its numbers are of."""
+    """A run with its models, and its corpora by axis, in the paper's order.
+
+    `cells` has the captioner and evaluation of each number, for links to captions.
+    """
 
     def __init__(
         self, values: Iterable[Row], differences: Iterable[Row], published: Published, block: Row, cells: Sequence[Row]
@@ -25,7 +28,7 @@ class HlRun(Run):
         self._jobs = {(cell["model"], cell["corpus"]): cell["job"] for cell in reversed(cells)}
 
     def link(self, place: Place, against: str | None = None) -> str:
-        """Where the captions of the first training of a model are shown."""
+        """Return the address of the captions of a model's first training, empty if there is none."""
         if job := self._jobs.get((place.subject, place.corpus)):
             return captions_link(place.corpus, job["captioner"], job["evaluation"], place.measure)
         return ""

@@ -1,4 +1,4 @@
-"""Measure how near captions of models are to what people wrote: values, and each model against each other."""
+"""Measure the similarity of models' captions to human captions: values, and differences between all pairs of models."""
 
 from collections import defaultdict
 
@@ -20,7 +20,7 @@ METRICS = {
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
-    """Rows of values and of differences, and the tables that know the device of what they were measured on."""
+    """Return rows of values, rows of differences, and the tables whose metadata name the device."""
     models = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list))
     results = defaultdict[str, dict[str, Results]](dict)
     for number, cell in enumerate(params["cells"]):
@@ -37,7 +37,7 @@ def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
 
 
 def cell_results(job: Job, corpus: str, files: dict[str, Path], seed: int) -> Results:
-    """The paper's metrics of a captioner on a corpus, from its tables of scores by name."""
+    """Return the paper's metrics of a captioner on a corpus, from its tables of scores by name."""
     found: list[Result] = []
     tables = {
         "nlg": nlg.read_scores(files["nlg"], job.captioner),

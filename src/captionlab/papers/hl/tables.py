@@ -1,4 +1,4 @@
-"""The baselines of Cafagna et al. 2023 by axis, this run's numbers with the published ones beside them."""
+"""Table of the baselines of Cafagna et al. 2023 by axis, with published numbers beside ours."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
 
 COLUMNS = [name for name in RECORD_COLUMNS if name not in ("scorer", "experiment", "source", "level", "against")]
-# What the library says of itself where all is as by default.
+# Signature that the library prints for its default settings.
 SIGNATURE = "SacreBLEU: case:mixed|eff:no|tok:13a|smooth:exp|version:{}."
 
 
@@ -23,7 +23,7 @@ TABLES = (_baselines,)
 
 
 def baselines_table(run: HlRun, version: str, provenance: Provenance) -> Table:
-    """How near the captions of each model are to those that people wrote on an axis; `version`: of sacrebleu."""
+    """Return the table of metrics of each model on each axis. `version` is the version of sacrebleu."""
     sheet = Sheet(run, provenance, COLUMNS, of_roles=False)
     numbers = [Number({"measure": measure}, measure, printed=measure) for measure in MEASURES]
     lines = [Line([model], {"subject": model}, model) for model in run.models]

@@ -1,1 +1,1 @@
-"""Ma et al. 2022 (probing): what scorers reward when captioners are trained on them."""
+"""Ma et al. 2022 (probing): properties of captions that scorers reward when captioners are trained on them."""

@@ -1,4 +1,4 @@
-"""What scorers make of constructed captions: each against the caption that it was made of, on the same images."""
+"""Measure the scores of constructed captions against the captions that they were made from, on the same images."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,28 +22,29 @@ from captionlab.reporting.reading import Rows
 from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row
 
-# Measures that say of a caption whether something is so.
+# Measures that are 0 or 100 for each caption.
 SHARES = ("preferred", "chosen")
-# What a share that most images have is held against.
+# Name of the comparison of a share with one half, for claims about most images.
 HALF = "half of the images"
-# What captions with more nouns are held against: those in the same template with the fewest nouns of the experiment.
+# Name of the comparison of captions that have more nouns with captions in the same template that have the fewest nouns
+# of the experiment.
 FEWEST = "the fewest nouns"
-# And, step by step, those with the next fewer nouns of the experiment.
+# Name of the comparison, step by step, with captions that have the next fewer nouns of the experiment.
 NEXT = "the next fewer nouns"
 
-# Rows of constructed captions, of the scores of these, and of the scores of the captions that they were made of.
+# Rows of constructed captions, rows of their scores, and rows of the scores of the captions that they were made from.
 Part = tuple[Iterable[Row], Iterable[Row], Iterable[Row]]
 # Experiment, subject, source, level: one way to construct captions.
 Way = tuple[str, str, str | None, float | None]
-# One number for each image, not a number where there is no such caption.
+# A number for each image, NaN if there is no such caption.
 Column = np.ndarray
-# A column of a table: the way, measure, scorer, what it is held against (None: a value, not a difference).
+# Name of a column: the way, measure, scorer, and what it is compared with (None for a value that is no difference).
 Name = tuple[Way, str, str, str | None]
 
 
 @dataclass(frozen=True)
 class PrintedScorer:
-    """The paper's name of a scorer, and the factor that puts its scores into per cent."""
+    """The paper's name of a scorer, and the factor that converts its scores to per cent."""
 
     label: str
     factor: float
@@ -52,12 +53,15 @@ class PrintedScorer:
 def constructed_rows(
     parts: Sequence[Part], scorers: Mapping[str, PrintedScorer], original: str, seed: int
 ) -> tuple[Rows, Rows]:
-    """Rows of ROLE_VALUES and of ROLE_DIFFERENCES.
+    """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES.
 
-    parts: for each table of constructed captions its rows, the scores of these captions, and the scores of the captions
-    that they were made of; several are seeds. original: the role that those stand for. `nearness of score` is above
-    0 where captions have about the score of what they are held against: those whose other words were replaced that of
-    before, those with more nouns in their scorer's template that of the fewest.
+    `parts` has a part for each table of constructed captions; several parts are seeds. A part has the rows of the
+    table, the scores of the constructed captions, and the scores of the original captions that they were made from.
+    `original` is the role of the original captions.
+
+    `nearness of score` is above 0 if captions have about the score that they are compared with. For captions with other
+    words replaced, this is the score before the replacement. For captions with more nouns in their scorer's template,
+    it is the score with the fewest nouns.
     """
     values, differences = [], []
     for corpus in dict.fromkeys(one["corpus"] for constructions, _, _ in parts for one in constructions):
@@ -74,7 +78,8 @@ def constructed_rows(
                 continue
             judged = {"scorer": scorer, "own": subject == scorer if experiment in ("template", "count") else None}
             differences.append({**made, **judged})
-            # Said to change little: with other words replaced, and for UNITER with more nouns in its template.
+            # The paper says that these scores change little: with other words replaced, and for UNITER with more nouns
+            # in its template.
             little = (("replacement", "others", original), ("count", scorer, FEWEST))
             if measure == "score" and (experiment, subject, against) in little:
                 before = np.mean([np.nanmean(part[way, measure, scorer, None] - part[name]) for part in columns])
@@ -87,7 +92,7 @@ def constructed_rows(
 def _over_parts(
     name: Name, columns: Sequence[Column], drawn: Sequence[np.ndarray], images: int
 ) -> tuple[float, float, float]:
-    """The mean of a column over seeds with its interval, from its resamples in each."""
+    """Return the mean of a column over seeds with its interval, computed from the resamples of each seed."""
     means = np.array([np.nanmean(column) for column in columns])
     shortest = min(RESAMPLES, *map(len, drawn))
     resampled = np.array([of_seed[:shortest] for of_seed in drawn]).mean(axis=0)
@@ -126,7 +131,7 @@ def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], orig
 def _of_scorer(
     after: Mapping[Way, Column], before: Column, scorer: str, original: str
 ) -> Iterator[tuple[Name, Column]]:
-    """Every column of a scorer: scores, and what they are held against."""
+    """Yield every column of a scorer: scores, and differences from the scores that they are compared with."""
     counts = defaultdict[tuple[str, str | None], list[float]](list)
     for experiment, subject, source, level in after:
         if experiment == "count" and level is not None:
@@ -158,7 +163,7 @@ def _of_scorer(
 
 
 def _resampled(columns: Mapping[Name, Column], seed: int) -> dict[Name, np.ndarray]:
-    """Means of each column on resamples of the images, without those resamples that have none of its captions."""
+    """Return the means of each column on resamples of the images, without resamples that have none of its captions."""
     matrix = np.stack(list(columns.values()), axis=1)
     sums = resampled_sums(np.concatenate([np.nan_to_num(matrix), np.isfinite(matrix)], axis=1), seed)
     totals, counts = np.split(sums, 2, axis=1)

@@ -1,4 +1,4 @@
-"""What the paper's claims are judged by: differences between roles and between captions that were constructed."""
+"""Evidence on the paper's claims: differences between roles, and between constructed captions."""
 
 from captionlab.papers.probing.constructed import HALF
 from captionlab.papers.probing.scores import METRICS, PATTERN_RATIOS, STATISTICS
@@ -10,18 +10,19 @@ HEADINGS = {
     **{measure: heading for heading, measure in METRICS.items()},
     **{measure: heading for heading, (measure, _) in STATISTICS.items()},
     **PATTERN_RATIOS,
-    "first pattern": PATTERN_RATIOS["published pattern"],  # the paper found it in the captions of its own captioner
+    # The paper found this pattern in the captions of its own captioner.
+    "first pattern": PATTERN_RATIOS["published pattern"],
 }
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:
-    """Differences by the paper's labels."""
+    """Return the differences with the paper's labels."""
     corpora = {name: label for label, name in sorted(params["config"]["corpora"].items())}
     return read_evidence(inputs, params, sides_of, corpora)
 
 
 def sides_of(row: Row) -> Sides | None:
-    """The numbers of the paper that a row is the difference of."""
+    """Return the published numbers for the two sides of a row, or None."""
     subject, against, corpus, measure, scorer = (
         row[name] for name in ("subject", "against", "corpus", "measure", "scorer")
     )

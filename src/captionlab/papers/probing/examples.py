@@ -1,4 +1,4 @@
-"""Tables 1, 3 and 6: captions of a few images, with the images; and which caption each scorer would choose of all."""
+"""Tables 1, 3 and 6: example captions with their images, and the caption that each scorer would choose."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ CHOSEN = " ✓"
 
 @dataclass(frozen=True)
 class Captioned:
-    """A caption of an image, its scores as they are printed, and of a constructed one the words that were put in."""
+    """A caption of an image with its printed scores; `words` are the inserted words of a constructed caption."""
 
     caption: str
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -43,10 +43,11 @@ KEY = ("corpus", "image_id", "caption_index")
 
 @dataclass(frozen=True)
 class Pages:
-    """What the examples are taken from, on one corpus.
+    """The data that examples of a corpus are taken from.
 
-    images: its evaluated images in order; table: its table of images. generated: captions by role and image, of the
-    first training of each role. constructed: captions in templates by image and by the way they were constructed.
+    `images` are the evaluated images in order, `table` is the corpus's table of images. `generated` has captions by
+    role and image, of the first training of each role. `constructed` has captions in templates by image and by the way
+    they were constructed.
     """
 
     label: str
@@ -57,16 +58,16 @@ class Pages:
     constructed: Mapping[Image, Mapping[Way, Captioned]]
 
     def picture(self, image: str) -> bytes:
-        """A PNG of an image, perhaps nothing."""
+        """Return a PNG of an image, empty if its file can no longer be read."""
         return thumbnail(read_chosen(self.table, IMAGES, ["image_id", *PLACE], [image]).to_pylist()[0])
 
     def in_templates(self, image: str) -> dict[str, Captioned]:
-        """Captions of an image in the published templates, by model."""
+        """Return the captions of an image in the published templates, by model."""
         made = self.constructed.get((self.corpus, image), {})
         return {way[1]: one for way, one in made.items() if (way[0], way[2]) == ("template", "published")}
 
     def with_nouns(self, image: str, count: float) -> dict[str, Captioned]:
-        """Captions of an image with so many nouns, by model."""
+        """Return the captions of an image with this number of nouns, by model."""
         made = self.constructed.get((self.corpus, image), {})
         return {way[1]: one for way, one in made.items() if (way[0], way[3]) == ("count", count)}
 
@@ -78,9 +79,10 @@ class Pages:
 
 
 def read_pages(inputs: Row, params: Row) -> list[Pages]:
-    """The pages of each corpus, from the files and parameters of a job of the paper."""
+    """Return the data of each corpus, from the files and parameters of a job of the paper."""
     scorers = {name: PrintedScorer(**printed) for name, printed in params["scorers"].items()}
-    # Options of Table 1 are made of the last captions; of several trainings the first.
+    # The last entry overrides the reference's captions: Table 1 is constructed from the original captions of the first
+    # training.
     files = [*zip(params["roles"], inputs["captions"], inputs["alignment"], strict=True)]
     files.append((REFERENCE, inputs["originals"][0], inputs["original_alignment"][0]))
     generated = {
@@ -106,7 +108,7 @@ def read_pages(inputs: Row, params: Row) -> list[Pages]:
 def _read_captions(
     captions: Path, alignment: Path, scorers: Mapping[str, PrintedScorer]
 ) -> dict[tuple[Any, ...], Captioned]:
-    """Captions with their scores, by KEY."""
+    """Return captions with their scores, by KEY."""
     scores: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     for row in read_rows(alignment, ALIGNMENT):
         if scorer := scorers.get(row["scorer"]):
@@ -116,18 +118,21 @@ def _read_captions(
 
 
 def _records(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Records of rows of the first columns; the others say where they are from, or nothing."""
+    """Return records from rows of the first columns. The remaining columns are None."""
     return [dict.fromkeys(RECORD_COLUMNS) | dict(zip(RECORD_COLUMNS, row, strict=False)) for row in rows]
 
 
 def chosen(options: Mapping[str, Captioned], scorer: str) -> str | None:
-    """The caption that a scorer gives the highest score, the first of equal ones; None when it scored none."""
+    """Return the label of the option that a scorer scores highest, the first of equal ones; None if none is scored."""
     scores = {label: caption.scores[scorer] for label, caption in options.items() if scorer in caption.scores}
     return max(scores, key=lambda label: scores[label]) if scores else None
 
 
 def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
-    """Table 1: which of six captions each scorer would choose, of one image and of all."""
+    """Return Table 1: the choice of each scorer among the reference's caption and its nouns in each template.
+
+    The table has one image, and shares over all images.
+    """
     sheet = Sheet(run, provenance)
     columns = [Column(name, numeric=False) for name in ("caption", "made for", "text")]
     columns += [Column(scorer, group="by") for scorer in run.scorers]
@@ -180,7 +185,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
 
 
 def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenance) -> Table:
-    """Table 3: captions of every role for a few images, evenly spread over the order of the corpus."""
+    """Return Table 3: captions of every role for a few images, evenly spread over the order of the corpus."""
     sheet = Sheet(run, provenance)
     blocks: list[Block] = []
     records: list[Sequence[Any]] = []
@@ -213,11 +218,12 @@ def examples_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenan
 
 
 def constructed_table(run: ProbingRun, pages: Sequence[Pages], count: float, provenance: Provenance) -> Table:
-    """Table 6: nouns of a caption in each template, and so many nouns of caption and references."""
+    """Return Table 6: the nouns of a caption in each template, and `count` nouns of caption and references."""
     blocks: list[Block] = []
     records: list[Sequence[Any]] = []
     for page in pages:
-        # The first image whose caption has three nouns, as in the paper, or most; and the first with so many nouns.
+        # The first image whose caption has three nouns, as in the paper, or nearest to three; and the first image with
+        # `count` nouns.
         of_caption = {image: made for image in page.images if (made := page.in_templates(image))}
         with_more = {image: made for image in page.images if (made := page.with_nouns(image, count))}
         nouns = {image: len(next(iter(made.values())).words) for image, made in of_caption.items()}

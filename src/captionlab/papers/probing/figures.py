@@ -1,4 +1,4 @@
-"""Figures 1 to 4: how a pattern is summed up, replaced words, more visual words, and the most frequent words."""
+"""Figures 1 to 4: sentence patterns, replaced words, more visual words, and the most frequent words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -41,24 +41,24 @@ MEASURES = {
     "published pattern": "paper's pattern of that scorer",
 }
 TOP = 10
-# Words of the caption that Figure 1 takes apart: enough for a repetition, and few enough for a page.
+# Maximum and minimum number of words of the caption in Figure 1: enough for a repetition, and few enough for a page.
 LONGEST = 14
 SHORTEST = 5
-# Inches of Figure 1: from one row of a caption that is taken apart to the next, and between words.
+# Distances in Figure 1, in inches: between the rows of the analysed caption, and between words.
 ROW, BETWEEN = 0.2, 0.08
-# Hatches of these bars, and how words of Figure 4 are drawn.
+# Hatches of the bars of Figure 1, and styles of words in Figure 4.
 PATTERNED: Sequence[dict[str, Any]] = ({"hatch": ""}, {"hatch": "/////"})
 _NOUN, _OTHER = {"alpha": 1.0}, {"alpha": 0.5, "hatch": "/////"}
-# The role whose caption Figure 1 of the paper takes apart.
+# The role whose caption is analysed in Figure 1 of the paper.
 TAKEN_APART = "ROSITA"
-# What Figure 3 multiplies the scores of CLIP by, as CLIPScore does (Hessel et al. 2021).
+# Factor of CLIP's scores in Figure 3, as in CLIPScore (Hessel et al. 2021).
 CLIPSCORE = 2.5
-# What is replaced in the captions of Figure 2.
+# The words that are replaced in the captions of Figure 2.
 REPLACED = {"others": "other words replaced", "nouns": "nouns replaced"}
 
 
 def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
-    """Every figure of the paper, on the first corpus."""
+    """Return every figure of the paper on the first corpus, as functions of the width in inches."""
     run, roles, cosines = read_run(inputs, params), params["roles"], params["cosines"]
     corpus = next(iter(run.corpora.values()))
     patterns, unigrams = read_by(roles, inputs["patterns"], PATTERNS), read_by(roles, inputs["unigrams"], NGRAMS)
@@ -66,7 +66,7 @@ def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
         role: [tagged(row["words"], row["tags"]) for row in rows if row["corpus"] == corpus]
         for role, rows in read_by(roles, inputs["tags"], TAGGED).items()
     }
-    # A scorer looks as the captioner that it rewarded.
+    # A scorer has the look of the captioner that it rewarded.
     of = looks(style, [REFERENCE, *run.roles, *run.scorers])
     return {
         "probing_figure1_patterns": partial(draw_patterns, run, patterns, captions, corpus, of, style),
@@ -85,11 +85,11 @@ def draw_patterns(
     style: Style,
     width: float,
 ) -> Figure:
-    """Figure 1: a caption, its tags, its phrases and its pattern; below, how many captions follow one pattern.
+    """Draw Figure 1: a caption with its tags, phrases and pattern; below, the share of captions that follow a pattern.
 
-    patterns: rows of PATTERNS, and captions: tagged captions on the corpus, of the first training of each role. The
-    caption is the first, of readable length, that follows the most frequent pattern of ROSITA's role, as in the paper;
-    without that role, of the role but CE whose most frequent pattern has the largest share.
+    `patterns` are rows of PATTERNS, `captions` the tagged captions on the corpus, of the first training of each role.
+    The caption is the first one of readable length that follows the most frequent pattern of ROSITA's role, as in the
+    paper. If there is no such role, the role other than CE with the largest share of its most frequent pattern is used.
     """
     mined = {
         role: row
@@ -105,7 +105,7 @@ def draw_patterns(
         following = [caption for caption in captions[role] if compiled(pattern).follows(caption).whole]
         readable = (caption for caption in following if SHORTEST <= len(caption) <= LONGEST)
         y = _take_apart(board, next(readable, following[0][:LONGEST]), role, pattern, style)
-    left, above, high, below = 0.5, 0.4, 1.3, 0.4  # inches beside the panel, and how high it is
+    left, above, high, below = 0.5, 0.4, 1.3, 0.4  # margins and height of the panel, in inches
     height = y + above + high + below
     figure = board.finish(height)
     axis = figure.add_axes((left / width, below / height, 1 - (left + 0.05) / width, high / height))
@@ -113,7 +113,7 @@ def draw_patterns(
         for x, role in enumerate(run.roles):
             found = run.value(Place(role, corpus, measure))
             drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], **kind))
-            # Where nobody follows the pattern there is no bar to see.
+            # If no caption follows the pattern, the label 0 shows that the value is not missing.
             axis.bar_label(drawn, fmt=_share, fontsize=style["small_size"], padding=1)
     axis.set_xticks(range(len(run.roles)), run.roles, rotation=30 if len(run.roles) * 0.5 > width else 0)
     axis.set(ylabel="captions (%)", ylim=(0, 112), yticks=range(0, 101, 25), xlim=(-0.5, len(run.roles) - 0.5))
@@ -124,9 +124,9 @@ def draw_patterns(
 def draw_replacements(
     run: ProbingRun, corpus: str, cosines: Mapping[str, float], of: Mapping[str, Look], style: Style, width: float
 ) -> Figure:
-    """Draw Figure 2: scores of the captions, with other words replaced, with nouns replaced; below, at every share.
+    """Draw Figure 2: scores of captions, with other words replaced, and with nouns replaced; below, at every share.
 
-    cosines: for scorers whose scores are cosines, by label, how many times the cosine these are.
+    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine.
     """
     shares = run.levels("replacement")
     several, of_kinds = len(shares) > 1, looks(style, [REFERENCE, *REPLACED], "kinds")
@@ -142,7 +142,7 @@ def draw_replacements(
         points = {x + shift: run.value(place) for x, place in enumerate(places)}
         bars(scores, points, 0.25, label, look)
     if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
-        scores.set_ylim(bottom=0)  # also where two trainings make an interval as wide as the figure
+        scores.set_ylim(bottom=0)  # even if the interval over two trainings is as wide as the figure
     scores.set_xticks(range(len(run.scorers)), [f"{scorer}\n{_unit(scorer, cosines, 1.0)}" for scorer in run.scorers])
     scores.set_ylabel("matching score")
     legend(figure, style, *scores.get_legend_handles_labels())
@@ -164,10 +164,10 @@ def draw_replacements(
 def draw_visual_words(
     run: ProbingRun, corpus: str, cosines: Mapping[str, float], of: Mapping[str, Look], style: Style, width: float
 ) -> Figure:
-    """Draw Figure 3: scores of captions with more and more nouns, each scorer's in its own template.
+    """Draw Figure 3: scores of captions with more and more nouns, each in its scorer's own template.
 
-    cosines: for scorers whose scores are cosines, by label, how many times the cosine these are; as in the paper, they
-    are multiplied once more.
+    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine. As in
+    the paper, these scores are also multiplied by CLIPSCORE.
     """
     source = next(iter(run.sources()), None)
     counts = run.levels("count")
@@ -192,7 +192,7 @@ def draw_unigrams(
     style: Style,
     width: float,
 ) -> Figure:
-    """Figure 4: the most frequent words of each role, nouns filled and other words hatched."""
+    """Draw Figure 4: the most frequent words of each role, with nouns filled and other words hatched."""
     roles = sorted((role for role in run.roles if role in unigrams), key=lambda role: role != REFERENCE)
     figure, axes = panels(len(roles), width, 1.75, 1.6)
     for axis, role in zip(axes, roles, strict=True):
@@ -204,7 +204,7 @@ def draw_unigrams(
             axis.barh(place, 100 * row["share"], 0.75, color=of[role].colour, linewidth=0, edgecolor="white", **kind)
         axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
         axis.tick_params(axis="y", length=0)
-        axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # bars as thick where there are fewer words
+        axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # the same thickness of bars if there are fewer words
         axis.set_title(role)
     legend(figure, style, _keys((_NOUN, _OTHER)), ["nouns", "other words"])
     figure.supxlabel("share of all words (%)")
@@ -212,7 +212,7 @@ def draw_unigrams(
 
 
 def _keys(kinds: Iterable[Mapping[str, Any]]) -> list[Patch]:
-    """Keys of a legend, of what is told apart by other things than its colour."""
+    """Return legend keys for kinds that do not differ in colour."""
     return [Patch(facecolor="#666666", edgecolor="white", linewidth=0, **kind) for kind in kinds]
 
 
@@ -223,7 +223,7 @@ def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
 
 
 def _unit(scorer: str, cosines: Mapping[str, float], factor: float) -> str:
-    """Return the unit of the scores of a scorer times a factor: per cent of a probability, or multiples of a cosine."""
+    """Return the unit of a scorer's scores times a factor: per cent of a probability, or multiples of a cosine."""
     return f"{factor * cosines[scorer]:g} cos" if scorer in cosines else "%"
 
 
@@ -235,12 +235,15 @@ def _times(factor: float, number: Measured | None) -> Measured | None:
 
 
 def _share(value: float) -> str:
-    """A share of captions in per cent, of which some are not none."""
+    """Return a share of captions in per cent; a share above 0 is never shown as 0."""
     return "<1" if 0 < value < 0.5 else f"{value:.0f}"
 
 
 def _take_apart(board: Board, caption: Tagged, role: str, pattern: str, style: Style) -> float:
-    """Words, tags and phrases of a caption above each other, in as many lines as it takes, and its pattern below."""
+    """Draw the words, tags and phrases of a caption above each other, and its pattern below; return the lower edge.
+
+    The caption takes as many lines as needed.
+    """
     size, left, y = style["small_size"], 0.62, 0.05
     x, colours = left, {"NOUN.P": "#56B4E955", "other": "#99999955"}
     for chunk in chunks_of(caption):

@@ -30,11 +30,11 @@ class Probing(Paper):
     citation = "Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*"
 
     def tables(self) -> list[str]:
-        """Those of the paper, and what rewards do to metrics beyond it where its evaluation asks for some."""
+        """Return the names of the paper's tables, and of the table of further metrics if these are computed."""
         return [*super().tables(), *(["probing_effects"] if self._metrics() else [])]
 
     def summarised(self) -> Needs | None:
-        """Every table of scores and of language, of roles and of constructed captions."""
+        """Return the inputs of the measurements: scores and language tables of roles and of constructed captions."""
         if not self.block:
             return None
         captioners = sorted({name for names in self._roles().values() for name in names})
@@ -69,7 +69,7 @@ class Probing(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """Values and differences, captions of the first training of each role, and what was constructed of whose."""
+        """Return the inputs of the tables: values, differences, captions of first trainings, constructed captions."""
         roles = self._roles()
         first, (made, originals) = [names[0] for names in roles.values()], self._constructed()
         matching = self.lab.scoring.matching()
@@ -107,20 +107,20 @@ class Probing(Paper):
         return Needs(inputs, params)
 
     def plotted(self) -> Needs:
-        """Values and differences, and the language of the first training of each role."""
+        """Return the inputs of the figures: values, differences, and language tables of each role's first training."""
         measured, roles = {table: self.measured(table) for table in ("values", "differences")}, self._roles()
-        first = [names[0] for names in roles.values()]  # examples and patterns are those of one training
+        first = [names[0] for names in roles.values()]  # examples and patterns are of a single training
         language = {table: self._language(table, first) for table in ("patterns", "unigrams", "tags")}
         params = {"roles": list(roles), "cosines": self._cosines()}
         return Needs({**measured, **language}, params, ("matplotlib",), 2000, 10)
 
     # ------------------------------------------------------------------------------------------------ parts
     def _roles(self) -> dict[str, list[str]]:
-        """Captioners of each role, by the paper's label; several are seeds."""
+        """Return the captioners of each role, by the paper's label. Several captioners differ in their seeds."""
         return {label: listed(names) for label, names in sorted(self.block["captioners"].items())}
 
     def _parents(self, captioners: list[str]) -> dict[str, str | None]:
-        """The parents of these captioners and of their ancestors; None where there is none."""
+        """Return the parents of captioners and of their ancestors; None if there is no parent."""
         found: dict[str, str | None] = {}
         for name in captioners:
             line: str | None = name
@@ -130,12 +130,12 @@ class Probing(Paper):
         return dict(sorted(found.items()))
 
     def _constructed(self) -> tuple[list[str], list[str]]:
-        """Captioners of the family `constructed` that are studied, and of each that which it is made of."""
+        """Return the captioners of the family `constructed`, and the captioners whose captions they are made from."""
         made = listed(self.block["constructed"])
         return made, [self.lab.captioners[name]["captions_of"] for name in made]
 
     def _metrics(self) -> list[str]:
-        """Tables of metrics that the paper does not have."""
+        """Return the tables of metrics that the paper does not have."""
         return self.lab.metrics.asked_by(self.block["evaluation"]) if self.block else []
 
     def _scored(self, table: str, captioners: list[str]) -> list[str]:
@@ -148,19 +148,19 @@ class Probing(Paper):
         return [paths.captions(name, self.block["evaluation"]) for name in captioners]
 
     def _scorers(self) -> dict[str, dict[str, Any]]:
-        """For the name of each of the paper's scorers its label, and the factor that puts its scores into per cent."""
+        """Return name of a scorer -> its label, and the factor that converts its scores to per cent."""
         labels = {name: label for label, name in self.block["scorers"].items()}
         factors = self.lab.scoring.factors()
         return {name: {"label": labels[name], "factor": factors[name]} for name in sorted(labels)}
 
     def _cosines(self) -> dict[str, float]:
-        """Return, for the label of each scorer that is an encoder, how many times the cosine its printed scores are."""
+        """Return label of each scorer that is an encoder -> the factor between its printed scores and the cosine."""
         scorers, factors = self.lab.scoring.scorers, self.lab.scoring.factors()
         encoders = {label: name for label, name in self.block["scorers"].items() if "encoder" in scorers[name]}
         return {label: scorers[name]["scale"] * factors[name] for label, name in sorted(encoders.items())}
 
     def _rewards(self) -> dict[str, list[str]]:
-        """For each role the labels of the scorers that rewarded it."""
+        """Return for each role the labels of the scorers that rewarded it."""
         scorers = self._scorers()
         found = {
             role: {reward.get("scorer") for name in names for reward in self.lab.rewards(name)}
@@ -169,7 +169,7 @@ class Probing(Paper):
         return {role: sorted(scorers[name]["label"] for name in of & scorers.keys()) for role, of in found.items()}
 
     def _rewarding_encoders(self) -> dict[str, list[str]]:
-        """For each role the encoders that rewarded it, as retrievers or as the scorers that they are."""
+        """Return for each role the encoders that rewarded it, as retrievers or as encoders of scorers."""
         scorers = self.lab.scoring.scorers
         rewards = {
             role: [one for name in names for one in self.lab.rewards(name)] for role, names in self._roles().items()
@@ -183,7 +183,7 @@ class Probing(Paper):
         }
 
     def _job(self) -> Block:
-        """The evaluation, the name of its decoding and the split of each of its corpora."""
+        """Return the evaluation, the name of its decoding and the split of each of its corpora."""
         evaluation = self.block["evaluation"]
         return {"evaluation": evaluation, **self.lab.evaluation_contexts()[evaluation]}
 

@@ -1,4 +1,4 @@
-"""What a run measured for the probing paper."""
+"""Values and differences of a run for the probing paper."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from captionlab.reporting.runs import Place, Row, Run
 
 
 class ProbingRun(Run):
-    """A run, and which of it stands for which of the paper.
+    """A run, with the captioners and scorers that stand for the paper's.
 
-    `block` is `papers.probing` of the config; `rewards` gives for each role the labels of the scorers that rewarded it,
-    `objectives` what it was trained by. `spoken` has the `evaluation`, the first captioner of each role (`first`), and
-    the `scorers` by the paper's labels; without it no captions are linked.
+    `block` is `papers.probing` of the config. `rewards` maps a role to the labels of the scorers that rewarded it,
+    `objectives` maps a role to its training objective. `spoken` has the `evaluation`, the first captioner of each role
+    (`first`), and the `scorers` by the paper's labels; without it, no captions are linked.
     """
 
     def __init__(
@@ -34,7 +34,10 @@ class ProbingRun(Run):
         self.roles, self.scorers = (in_order(block[name], published.rows("2")) for name in ("captioners", "scorers"))
 
     def link(self, place: Place, against: str | None = None) -> str:
-        """Where the captions of the first training of a role are shown, of a difference beside the other role's."""
+        """Return the address of the captions of a role's first training, for a difference beside the other role's.
+
+        The address is empty if the captions are not known.
+        """
         captioner, other = (self.spoken["first"].get(role) for role in (place.subject, against))
         if place.experiment != "generated" or captioner is None or (against is not None and other is None):
             return ""
@@ -42,15 +45,15 @@ class ProbingRun(Run):
         return captions_link(place.corpus, captioner, self.spoken["evaluation"], place.measure, by, against=other)
 
     def levels(self, experiment: str, **where: Any) -> list[float]:
-        """Levels of an experiment, from the smallest."""
+        """Return the levels of an experiment in ascending order."""
         return sorted({*self.found("level", experiment, **where)} - {None})
 
     def sources(self) -> list[str]:
-        """Where templates come from, the published ones first."""
+        """Return the sources of templates, published ones first."""
         return sorted(self.found("source", "template"), reverse=True)
 
 
 def read_run(inputs: Row, params: Row) -> ProbingRun:
-    """The run, from the files and parameters of a job of the paper."""
+    """Return the run, from the files and parameters of a job of the paper."""
     about = params.get("rewards"), params.get("objectives"), params.get("spoken")
     return ProbingRun(*read_measured(inputs), params["config"], *about)

@@ -1,6 +1,7 @@
-"""Tables 2, 4 and 7 and the numbers of Figures 1 to 4: scores, metrics and statistics, with the paper's beside.
+"""Tables 2, 4 and 7 and the numbers of Figures 1 to 4: scores, metrics and statistics beside published numbers.
 
-And beyond the paper: rewards that keep captions readable, what passes from scorer to scorer, how good scorers are.
+Further tables go beyond the paper: rewards that keep captions readable, transfer of scores between scorers, and the
+quality of scorers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,32 +21,32 @@ from captionlab.reporting.runs import Measured, Place, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
 from captionlab.reporting.verdicts import CLOSE
 
-# What is said of the words of captions in section 4.3 and appendix A, with how it is headed.
+# Measures of words in section 4.3 and appendix A -> headings of their columns.
 WORDS = {
     "nouns of the top words": "nouns among the ten most frequent words",
     "verbs of the top words": "verbs among them",
     CONNECTED: "noun phrases that a preposition or verb connects, %",
     **{measure: f'noun phrases that "{word}" connects, %' for word, measure in CONNECTED_BY.items()},
 }
-# Our metrics by the headings of the paper's Table 2.
+# The headings of the paper's Table 2 -> our metrics.
 METRICS = {
     "Bleu1": "BLEU@1", "Bleu4": "BLEU@4", "METEOR": "METEOR", "ROUGE": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE",
 }  # fmt: skip
-# Our statistics by the headings of the paper's Table 4, with the group that they stand in there.
+# The headings of the paper's Table 4 -> our statistics, with their group in that table.
 STATISTICS = {
     "PPL": ("perplexity", "sentence level"),
     "Avg. Leng.": ("length", "sentence level"),
     "Noun": ("nouns", "token level"),
     "Uni. Noun": ("distinct nouns", "token level"),
 }
-# Our shares of captions that follow the paper's patterns by its headings in Table 5.
+# Our shares of captions that follow the paper's patterns -> the headings of the paper's Table 5.
 PATTERN_RATIOS = {
     "published prefix": "prefix 1 ratio",
     "published second prefix": "prefix 2 ratio",
     "published pattern": "sentence 1 ratio",
 }
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
-# Where templates come from.
+# Sources of templates, as headings.
 SOURCES = {"published": "the paper's templates", "mined": "templates found in the captions of each captioner"}
 
 
@@ -62,7 +63,7 @@ class Declared:
     notes: Sequence[str] = ()
 
     def table(self, run: ProbingRun, provenance: Provenance) -> Table:
-        """The table, as the run fills it."""
+        """Return the table, filled with the numbers of the run."""
         sheet = Sheet(run, provenance, notes=[*self.notes])
         lines = [Line([role], {"subject": role}, role) for role in run.roles] if self.lines is None else self.lines
         columns = columns_of(["captioner" if self.lines is None else "scorer"], self.numbers)
@@ -84,7 +85,7 @@ STATISTICS_TABLE = Declared(
     ],
     "4",
 )
-# What section 4.3 says of Figure 4: nouns and verbs among the most frequent words, and what connects nouns.
+# Numbers of section 4.3 on Figure 4: nouns and verbs among the most frequent words, and connections of nouns.
 WORDS_TABLE = Declared(
     "probing_figure4_words",
     "Probing, figure 4: nouns, verbs and what connects them",
@@ -103,7 +104,7 @@ WORDS_TABLE = Declared(
 
 
 def _following(measure: str, group: str) -> list[Number]:
-    """Return how many captions follow a pattern, and how many more than captions of the reference role do."""
+    """Return the columns of the share of captions that follow a pattern and of its difference from REFERENCE."""
     share = Number({"measure": measure}, group, printed=PATTERN_RATIOS.get(measure))
     return [share, Number({"measure": measure}, group, f"against {REFERENCE}", against=REFERENCE)]
 
@@ -129,13 +130,13 @@ PATTERN_SHARES_TABLE = Declared(
 
 
 def score_tables(run: ProbingRun) -> list[Declared]:
-    """Tables 2 and 4, and the numbers of Figures 1 to 4."""
+    """Return Tables 2 and 4, and the numbers of Figures 1 to 4."""
     of_run = [_scores(run), _replacements(run), _visual_words(run)]
     return [*of_run, STATISTICS_TABLE, WORDS_TABLE, PATTERN_SHARES_TABLE]
 
 
 def _scores(run: ProbingRun) -> Declared:
-    """Table 2: every role's captions by every scorer, and their metrics."""
+    """Return Table 2: every role's captions by every scorer, and their metrics."""
 
     def arrow(place: Place) -> str:
         apart = run.difference(place, REFERENCE)
@@ -164,7 +165,7 @@ def _scores(run: ProbingRun) -> Declared:
 
 
 def _replacements(run: ProbingRun) -> Declared:
-    """The numbers of Figure 2: words replaced, at every share, and how far the scores fall."""
+    """Return the numbers of Figure 2: scores with words replaced, at every share, and the drop in scores."""
     numbers = [Number({"subject": REFERENCE}, heading=REFERENCE)]
     for subject, group in (("others", "other words replaced"), ("nouns", "nouns replaced")):
         for share in run.levels("replacement", subject=subject):
@@ -189,7 +190,7 @@ def _replacements(run: ProbingRun) -> Declared:
 
 
 def _visual_words(run: ProbingRun) -> Declared:
-    """The numbers of Figure 3: more and more nouns in each scorer's template."""
+    """Return the numbers of Figure 3: more and more nouns in each scorer's template."""
     counts = run.levels("count")
     made = {"measure": "score", "experiment": "count", "source": next(iter(run.sources()), None)}
     numbers = [Number({"level": count}, f"{count:g} nouns", "score", images=True) for count in counts]
@@ -210,7 +211,7 @@ def _visual_words(run: ProbingRun) -> Declared:
 
 
 def templates_table(run: ProbingRun, templates: Mapping[tuple[str, str], str], provenance: Provenance) -> Table:
-    """Table 7: the nouns of the reference's captions in templates. templates: texts by model and source."""
+    """Return Table 7: the nouns of the reference's captions in templates. `templates` are texts by model and source."""
     sheet, blocks = Sheet(run, provenance), []
     for label, corpus in run.corpora.items():
         for source in run.sources():
@@ -246,7 +247,10 @@ def _of_templates(source: str) -> list[Number]:
 
 
 def rewards_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """Which rewards raise the score and keep CIDEr and perplexity: a row for each role and scorer that rewarded it."""
+    """Return the table that says whether each reward raises the score and keeps CIDEr and perplexity.
+
+    There is a row for each role and each scorer that rewarded it.
+    """
     sheet, blocks = Sheet(run, provenance), []
     columns = [Column(head, numeric=False) for head in ("captioner", "reward", "scorer")]
     for group, answered in (("its score", "raised"), ("CIDEr", "kept"), ("perplexity", "kept")):
@@ -282,9 +286,9 @@ def rewards_table(run: ProbingRun, provenance: Provenance) -> Table:
 
 
 def effects_table(run: ProbingRun, encoders: Mapping[str, Sequence[str]], provenance: Provenance) -> Table:
-    """What rewards do to metrics that the paper does not have: a row for each role, and how far it is from CE.
+    """Return the table of metrics that the paper does not have, with a row for each role and differences from CE.
 
-    encoders: those that rewarded each role.
+    `encoders` maps a role to the encoders that rewarded it.
     """
 
     def own(place: Place) -> str:
@@ -311,7 +315,10 @@ def effects_table(run: ProbingRun, encoders: Mapping[str, Sequence[str]], proven
 
 
 def kept(difference: Measured | None, reference: Measured | None, higher_is_better: bool) -> str | None:
-    """Whether a measure is no worse than the reference by CLOSE: yes, no or cannot tell; None without a measurement."""
+    """Return whether a measure is worse than the reference by at most CLOSE: yes, no or cannot tell.
+
+    Returns None if a value is missing.
+    """
     if difference is None or reference is None:
         return None
     margin, better = CLOSE * abs(reference.value), difference if higher_is_better else -difference
@@ -319,7 +326,7 @@ def kept(difference: Measured | None, reference: Measured | None, higher_is_bett
 
 
 def reward_text(objective: Row) -> str:
-    """What a captioner was rewarded by, in short; a dash for one that was not."""
+    """Return the reward of a captioner in short form, a dash if it has none."""
     if "reward" not in objective:
         return MISSING
     text = _reward(objective["reward"])
@@ -336,7 +343,7 @@ def _reward(reward: Row) -> str:
 
 
 def generalisation_table(run: ProbingRun, provenance: Provenance) -> Table:
-    """What a scorer's reward does to the scores by others: the differences, and how many of them rise."""
+    """Return the table of how a scorer's reward changes scores by other scorers, with the number that rise."""
 
     def mark(place: Place) -> str:
         return " (own)" if place.scorer in run.rewards[place.subject] else ""
@@ -366,7 +373,10 @@ def generalisation_table(run: ProbingRun, provenance: Provenance) -> Table:
 
 
 def matching_table(matching: Mapping[str, Sequence[Row]], provenance: Provenance) -> Table:
-    """How well each scorer tells pairs from strangers: rows of MATCHING by the scorer's label."""
+    """Return the table of how well each scorer tells matching pairs from others.
+
+    `matching` maps the scorer's label to its rows of MATCHING.
+    """
     shown = [(negatives, measure) for negatives in ("random", "hard") for measure in ("accuracy", "ranking")]
     columns = [Column("scorer", numeric=False)]
     columns += [Column(measure, "%", f"{negatives} negatives") for negatives, measure in shown]

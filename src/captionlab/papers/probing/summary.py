@@ -1,7 +1,8 @@
-"""Measure captions of roles, what scorers and readers make of them, their words and patterns, and constructed ones.
+"""Measure captions of roles by scorers, metrics and language statistics, and measure constructed captions.
 
-Neighbours are a noun phrase and the next one of its caption, as patterns have them: nouns in a row are one phrase,
-"table table" too. They are packed together when nothing is between them, and connected when a preposition or a verb is.
+A noun phrase and the next noun phrase of the same caption are neighbours. As in patterns, nouns in a row are one
+phrase, even "table table". Neighbours are packed together if nothing stands between them, and connected if a
+preposition or a verb does.
 """
 
 from collections import Counter, defaultdict
@@ -35,16 +36,16 @@ from captionlab.tables import read_table
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 
-# Of neighbours and of the most frequent words: sections 4.3 and 5.2 and appendix A of Ma et al. 2022.
+# Measures of neighbours and of the most frequent words: sections 4.3 and 5.2 and appendix A of Ma et al. 2022.
 CONNECTED = "connected noun phrases"
-# Measures of how many are connected by a word, which the paper says of some scorers, by the word.
+# Word -> measure of how many neighbours it connects. The paper names these words for some scorers.
 CONNECTED_BY = {word: f"noun phrases connected by {word}" for word in ("and", "but", "at", "near", "of")}
-# What a share that few neighbours have is held against.
+# Name of the comparison of a share with one half, for claims about few neighbours.
 HALF_OF_NEIGHBOURS = "half of the neighbouring noun phrases"
-# How many of the most frequent words are of a kind.
+# Measures of how many of the most frequent words are of a kind.
 TOP_WORDS = {"nouns of the top words": NOUNS, "verbs of the top words": frozenset({"VERB"})}
 TOP = 10
-# Words that are counted, the most frequent first: a later one is not among the first ten of a resample either.
+# Number of words that are counted, the most frequent first. Later words cannot be in the top list of a resample.
 COUNTED = 100
 # Metrics that the paper does not have, with their headings.
 EFFECTS = {
@@ -55,7 +56,7 @@ EFFECTS = {
     **{name: name for name in ("distinct-1", "distinct-2", "vocabulary", "mBLEU-4", "self-CIDEr")},
     "novelty": "captions that training does not have, %",
 }
-# Measures by which roles are compared with each other, and not only with the reference role.
+# Measures by which roles are compared with each other, not only with the reference role.
 BETWEEN_ROLES = (*TOP_WORDS, CONNECTED, *CONNECTED_BY.values())
 # Source, kind and rank of the patterns whose shares are measured.
 PATTERN_MEASURES = {
@@ -69,7 +70,7 @@ OF_CONSTRUCTED = ("constructions", "constructed", "originals")
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
-    """Rows of values and of differences, and the tables that know the device of what they were measured on."""
+    """Return rows of values, rows of differences, and the tables whose metadata name the device."""
     roles, parents, seed = params["roles"], params["parents"], params["seed"]
     scorers = {name: PrintedScorer(**printed) for name, printed in params["scorers"].items()}
     results = {}
@@ -106,7 +107,7 @@ def captioner_results(
     tags: pa.Table,
     spice: pa.Table | None = None,
 ) -> dict[Place, Result]:
-    """Every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
+    """Return every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
     found = [*caption_results(job, nlg, seed, NLG_METRICS)]
     found += caption_results(job, fluency(measures), seed, FLUENCY_METRICS)
     if spice is not None:
@@ -121,7 +122,10 @@ def captioner_results(
 
 
 def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place, Result]:
-    """Metrics that the paper does not have, by corpus and by the encoder that scores; files: their tables by name."""
+    """Return metrics that the paper does not have, by corpus and scoring encoder.
+
+    `files` maps the name of a metric's module to its table.
+    """
     found = (
         result
         for name, path in files.items()
@@ -131,9 +135,9 @@ def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place,
 
 
 def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """Yield CONNECTED and CONNECTED_BY, in per cent of all neighbours, by corpus of a table of TAGGED.
+    """Yield CONNECTED and CONNECTED_BY by corpus, in per cent of all neighbours, from a table of TAGGED.
 
-    A corpus without neighbours has none.
+    A corpus without neighbours has no results.
     """
     counts, spoken = [], set()
     for caption in captions.to_pylist():
@@ -155,9 +159,9 @@ def connection_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Resu
 
 
 def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result]:
-    """TOP_WORDS by corpus, of a table of TAGGED; each resample of the images has its own most frequent words.
+    """Yield TOP_WORDS by corpus from a table of TAGGED. Each resample of the images has its own most frequent words.
 
-    UNK is not among them.
+    UNK is not counted as a word.
     """
     by_image: dict[str, dict[str, list[Tagged]]] = defaultdict(lambda: defaultdict(list))
     for one in captions.to_pylist():
@@ -166,7 +170,7 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
     for corpus, of_images in by_image.items():
         every = [caption for of_image in of_images.values() for caption in of_image]
         counts = Counter(word for caption in every for word, _ in caption)
-        # In the order of their names, which decides between equal ones, as in the table of unigrams.
+        # Sorted by name, so that ties are decided by name, as in the table of unigrams.
         words = sorted(sorted(counts, key=lambda word: (-counts[word], word))[:COUNTED])
         place = {word: index for index, word in enumerate(words)}
         matrix = np.zeros((len(of_images), COUNTED))
@@ -184,7 +188,7 @@ def top_word_results(job: Job, captions: pa.Table, seed: int) -> Iterator[Result
 
 
 def wanted_on_top(sums: np.ndarray, captions: np.ndarray, is_wanted: np.ndarray) -> np.ndarray:
-    """Wanted words (...) among the TOP with the largest counts (..., words); words that do not occur are none."""
+    """Return how many wanted words (...) are among the TOP with the largest counts (..., words) above 0."""
     top = np.argsort(-sums, axis=-1, kind="stable")[..., :TOP]
     return (is_wanted[top] & (np.take_along_axis(sums, top, axis=-1) > 0)).sum(axis=-1).astype(np.float64)
 
@@ -194,7 +198,7 @@ def _share(sums: np.ndarray, captions: np.ndarray, part: int) -> np.ndarray:
 
 
 def _counted(corpora: Any, images: Any, counts: np.ndarray) -> pa.Table:
-    """A table with counts (n, m) of captions or of images."""
+    """Return a table with counts (n, m) of captions or of images."""
     flat = pa.array(counts.astype(np.float64).ravel())
     columns = {"corpus": corpora, "image_id": images}
     return pa.table({**columns, "counts": pa.FixedSizeListArray.from_arrays(flat, counts.shape[1])})
@@ -203,9 +207,9 @@ def _counted(corpora: Any, images: Any, counts: np.ndarray) -> pa.Table:
 def between_rows(
     roles: Mapping[str, Sequence[str]], results: Mapping[str, Results], reference: str, parents: Row
 ) -> Iterator[dict[str, Any]]:
-    """Rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
+    """Yield rows of ROLE_DIFFERENCES: each role against every other but the reference role, by BETWEEN_ROLES.
 
-    And whether less than half of a role's neighbouring noun phrases are connected.
+    Rows follow for whether less than half of a role's neighbouring noun phrases are connected.
     """
     kept = {
         name: {place: result for place, result in places.items() if place[1] in BETWEEN_ROLES}
@@ -224,13 +228,13 @@ def between_rows(
 def pattern_rows(
     roles: Mapping[str, Sequence[str]], patterns: Mapping[str, Sequence[Row]], reference: str
 ) -> tuple[Rows, Rows]:
-    """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES: how many captions follow a pattern, and whether most do.
+    """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES: shares of captions that follow a pattern, in per cent.
 
-    patterns: of each captioner its rows of PATTERNS. `first pattern` is the sentence pattern that was mined from the
-    captioner's own captions and that most of them follow; `published prefix` and `published pattern` are the first that
-    the paper prints for the model whose name the role has, `published second prefix` is its second, of captions that
-    do not start with the first. Each share is held against one half, and against the share of the reference role's
-    captions that follow the same published pattern, or the pattern that was mined from them.
+    `patterns` maps a captioner to its rows of PATTERNS. `first pattern` is the most frequent sentence pattern mined
+    from the captioner's own captions. `published prefix` and `published pattern` are the first that the paper prints
+    for the model with the role's name. `published second prefix` is the second, counted over captions that do not start
+    with the first. Each share is compared with one half. It is also compared with the share of the reference role's
+    captions that follow the same published pattern, or the reference's own mined pattern.
     """
     values, differences = [], []
     for role, captioners in roles.items():
@@ -254,23 +258,26 @@ def pattern_rows(
 def _pattern_share(
     captioners: Sequence[str], patterns: Mapping[str, Sequence[Row]], wanted: tuple[Any, ...]
 ) -> tuple[tuple[float, float, float], int] | None:
-    """Return how many captions of a role follow a pattern, in per cent with the interval, and the number of captions.
+    """Return the share of a role's captions that follow a pattern, in per cent with its interval, and their number.
 
-    None where one of its captioners has no such pattern.
+    Returns None if one of its captioners has no such pattern.
     """
     rows = [found for name in captioners if (found := _pattern(patterns[name], wanted))]
     if len(rows) < len(captioners):
         return None
     column = "whole" if wanted[3] == "sentence" else "start"
     shares, n = np.array([found[column] for found in rows]), min(found["n"] for found in rows)
-    # Other seeds see the same images, so they are no further units.
+    # Other seeds see the same images, so they add no independent units.
     of_images = share_interval(float(shares.mean()), 0.0, n, n)
     share, low, high = (100.0 * end for end in seeds_interval(shares, of_images, (0.0, 1.0)))
     return (share, low, high), n
 
 
 def _pattern(rows: Sequence[Row], wanted: tuple[Any, ...]) -> Row | None:
-    """The pattern with this key; a mined one that is missing is followed by none, for nothing is in common."""
+    """Return the row of the pattern with this key, or None.
+
+    A missing mined pattern has a share of 0, since the captions then have no pattern in common.
+    """
     found = next((one for one in rows if tuple(one[name] for name in PATTERNS.key) == wanted), None)
     if found is None and wanted[1] == "mined":
         return {**next(one for one in rows if one["corpus"] == wanted[0]), "whole": 0.0}

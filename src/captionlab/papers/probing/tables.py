@@ -1,4 +1,4 @@
-"""The tables of Ma et al. 2022, this run's numbers and examples with the published numbers beside them."""
+"""Tables of Ma et al. 2022: values and examples of this run, with the published numbers beside them."""
 
 from collections.abc import Iterator
 

@@ -1,1 +1,1 @@
-"""Cafagna et al. 2022 (scenes): what changes when a captioner is finetuned on scenes."""
+"""Cafagna et al. 2022 (scenes): changes in a captioner that is finetuned on scenes."""

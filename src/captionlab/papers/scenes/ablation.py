@@ -1,4 +1,4 @@
-"""Figures 6, 7 and 12 as numbers: what ablation of diagnostic objects changes in captions and confidence."""
+"""Numbers of Figures 6, 7 and 12: changes in captions and confidence when diagnostic objects are removed."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,10 +37,10 @@ NUMBERS = (
 def ablation_rows(
     corpus: str, effects: Iterable[Row], pairs: Mapping[str, Sequence[Pair]], seed: int
 ) -> tuple[Rows, Rows]:
-    """What ablation does to captions, shares in per cent, and how much more to those of the finetuned captioner.
+    """Return the effects of ablation on captions by role, and how much larger they are for the finetuned captioner.
 
-    `effects` are those of the ablation stage, `pairs` captions before and after by role. The spread is the standard
-    deviation of the confidence shifts of unchanged captions.
+    Shares are in per cent. `effects` are rows of the ablation stage; `pairs` are captions before and after by role. The
+    spread is the standard deviation of the confidence shifts of unchanged captions.
     """
     values, differences = [], []
     for found in effects:
@@ -62,10 +62,11 @@ def ablation_rows(
 
 
 def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, seed: int) -> Rows:
-    """How far the confidence shifts of the images of a split lie from those of all others, and whether that is near.
+    """Return how far confidence shifts on a split lie from the shifts on all other splits, and the nearness.
 
-    Of unchanged captions, an image once, with its mean shift. Near is within SMALL_EFFECT of the standard deviation of
-    the shifts within a side: the shifts themselves are about 0. Nothing where a side has fewer than two images.
+    Only unchanged captions count; each image counts once, with its mean shift. The nearness is within SMALL_EFFECT of
+    the standard deviation of the shifts within a side, since the shifts themselves are about 0. A role has no rows if a
+    side has fewer than two images.
     """
     rows = []
     for role, of_role in pairs.items():
@@ -77,7 +78,8 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
         images = min(map(len, shifts))
         if images < 2:
             continue
-        # The images of the two sides are others, so with a seed of its own each; equal ones draw alike.
+        # The two sides have different images, so each is resampled with a seed of its own; equal seeds would draw
+        # alike.
         resampled = [resampled_sums(one[:, None], seed + place)[:, 0] / len(one) for place, one in enumerate(shifts)]
         value = float(shifts[0].mean() - shifts[1].mean())
         number = value, *bootstrap_interval(value, resampled[0] - resampled[1], (-2.0, 2.0))
@@ -92,13 +94,15 @@ def shift_rows(corpus: str, pairs: Mapping[str, Sequence[Pair]], split: str, see
 def compared(
     first: Sequence[Pair], second: Sequence[Pair], seed: int
 ) -> Iterator[tuple[str, tuple[float, float, float], int]]:
-    """Measures of captions before and after ablation, first minus second, and the number of captions averaged.
+    """Yield measures of ablated captions, first minus second captioner, with interval and number of captions averaged.
 
-    Both captioners saw the same images, which are resampled together. Confidence, shift and spread are of unchanged
-    captions and left out where a captioner has less than two of them. The number is that of the captioner with fewer.
+    Both captioners saw the same images, which are resampled together. Confidence, shift and spread are computed on
+    unchanged captions. They are left out if a captioner has fewer than two unchanged captions. The number is the
+    smaller of the two captioners' numbers.
     """
     images = {image: number for number, image in enumerate(dict.fromkeys(pair.image for pair in (*first, *second)))}
-    # For each captioner: samples, changed ones, and of the others the sums of confidence, shift and its square.
+    # For each captioner: the number of samples, the number of changed ones, and over unchanged ones the sums of
+    # confidence, shift and squared shift.
     sums = np.zeros((len(images), 2, 5))
     for side, pairs in enumerate((first, second)):
         for pair in pairs:
@@ -120,7 +124,7 @@ def compared(
 
 
 def _differences(measure: str, sums: np.ndarray) -> np.ndarray:
-    """The measure of the first captioner minus that of the second, (n,), from sums (n, 2, 5)."""
+    """Return the measure of the first captioner minus the measure of the second, (n,), from sums (n, 2, 5)."""
     samples, changed, confidence, shift, squares = np.moveaxis(sums, -1, 0)
     same = samples - changed
     with np.errstate(invalid="ignore", divide="ignore"):  # a resample may have no unchanged caption
@@ -134,9 +138,9 @@ def _differences(measure: str, sums: np.ndarray) -> np.ndarray:
 
 
 def ablation_table(run: ScenesRun, coverage: Sequence[Row], tests: Sequence[Row], provenance: Provenance) -> Table:
-    """The numbers of Figures 6, 7 and 12 and of section 6: changed captions, confidence and its shift.
+    """Return the numbers of Figures 6, 7 and 12 and of section 6: changed captions, confidence and its shift.
 
-    `coverage` are rows of COVERAGE, `tests` of SPLITS.
+    `coverage` are rows of COVERAGE, `tests` are rows of SPLITS.
     """
     sheet, blocks, splits = scenes_sheet(run, provenance), [], run.found("source", ABLATION)
     for split in splits:
@@ -177,12 +181,12 @@ def ablation_table(run: ScenesRun, coverage: Sequence[Row], tests: Sequence[Row]
 
 
 def _coverage_note(sheet: Sheet, coverage: Sequence[Row]) -> str:
-    """Regions with the tag of an object, in per cent of all, with an interval over images."""
+    """Return a note on the share of regions with the tag of an object, in per cent, with an interval over images."""
     counts = np.array([[row["tagged"], row["regions"]] for row in coverage], dtype=np.float64).reshape(-1, 2)
     tagged, regions = counts.sum(axis=0)
     measured = None
     if regions:
-        # Of a ratio of sums over images (Cochran 1977, section 6.4).
+        # Variance of a ratio of sums over images (Cochran 1977, section 6.4).
         apart = counts[:, 0] - tagged / regions * counts[:, 1]
         variance = len(counts) * float(apart.var()) * len(counts) / max(1, len(counts) - 1) / regions**2
         share = float(tagged / regions)
@@ -195,13 +199,16 @@ def _coverage_note(sheet: Sheet, coverage: Sequence[Row]) -> str:
 
 
 def _test_note(sheet: Sheet, test: Row, tests: int) -> str:
-    """The z-test between two splits; the paper's numbers beside the finetuned captioner's, where there is one test."""
+    """Return a note on the z-test between two splits.
+
+    The paper's numbers stand beside the finetuned captioner's if there is one test per role.
+    """
     role, split, against = (test[name] for name in ("captioner", "split", "against"))
     what = f"Confidence shifts of the {role} captioner, {split} against {against}: "
     if test["z"] is None:
         return f"{what}too few unchanged captions for a z-test."
     texts = []
-    # The paper prints neither with an interval, so that the two are not judged even where they can be compared.
+    # The paper prints neither number with an interval, so they are not judged even if they are comparable.
     verdict: Verdict | None = "not judged" if sheet.run.comparable else None
     for name in ("z", "p_value"):
         shown = role == FINETUNED and tests == len(ROLES)

@@ -1,4 +1,4 @@
-"""Figures 4 and 10 as numbers: how attention is spread, and what special tokens draw of it."""
+"""Numbers of Figures 4 and 10: how attention is spread, and the attention to special tokens."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ ATTENTION, SPECIAL = "attention", "special tokens"
 STATISTICS = {"deviation": "standard deviation of the attention", "mass": "attention mass"}
 # Attention is between 0 and 1, so its standard deviation is at most a half.
 BOUNDS = {"deviation": (0.0, 0.5), "mass": FROM_0}
-# What a special token must draw more than to have most of the attention.
+# Value that a special token must exceed to receive most of the attention.
 HALF = "half of the attention"
 
 
 def attention_rows(
     corpus: str, blocks: Mapping[str, Sequence[Row]], differences: Iterable[Row], seed: int
 ) -> tuple[Rows, Rows]:
-    """Deviation and mass of each relation; their differences, and for the mass whether it stayed similar.
+    """Return deviation and mass of each relation, their differences, and the nearness of the differences.
 
-    `blocks` are rows of BLOCKS by role, `differences` of the attention stage.
+    `blocks` are rows of BLOCKS by role, `differences` are rows of the attention stage.
     """
     values, made = [], []
     for role, rows in blocks.items():
@@ -49,10 +49,10 @@ def attention_rows(
 
 
 def special_rows(corpus: str, shares: Mapping[str, Sequence[Row]], seed: int) -> tuple[Rows, Rows]:
-    """Attention that each special token draws in each layer, and how much more in the last than in the first.
+    """Return the attention to each special token in each layer, and its differences in the last layer.
 
-    And how much more than half of all attention in the last. `shares` are rows of SHARES by role. `source` is what
-    attends.
+    The attention in the last layer is compared with the first layer and with half of all attention. `shares` are rows
+    of SHARES by role. `source` is the kind of positions that attend.
     """
     values, differences = [], []
     for role, rows in shares.items():
@@ -77,13 +77,16 @@ def special_rows(corpus: str, shares: Mapping[str, Sequence[Row]], seed: int) ->
 def _mean(
     values: Sequence[float], images: Sequence[str], seed: int, bounds: Ends
 ) -> tuple[tuple[float, float, float], int]:
-    """The mean over images with its interval, and how many values it is of."""
+    """Return the mean over images with its interval, and the number of values."""
     mean = mean_over_images(values, images, seed, bounds)
     return (mean.value, mean.ci_low, mean.ci_high), mean.n
 
 
 def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Provenance) -> Table:
-    """The numbers of Figure 4: deviation and mass of the attention by relation. differences: rows of DIFFERENCES."""
+    """Return the numbers of Figure 4: deviation and mass of the attention by relation.
+
+    `differences` are rows of DIFFERENCES.
+    """
     sheet = scenes_sheet(run, provenance)
     p_values = {(found["relation"], found["statistic"]): found["p_value"] for found in differences}
     numbers = [Number({"subject": role}, heading=role, decimals=3) for role in ROLES]
@@ -119,12 +122,12 @@ def attention_table(run: ScenesRun, differences: Sequence[Row], provenance: Prov
 
 
 def drawing_tokens(run: ScenesRun) -> list[str]:
-    """The special tokens that draw any attention."""
+    """Return the special tokens that receive any attention."""
     return [target for target in run.found("measure", SPECIAL) if max(run.found("value", SPECIAL, measure=target)) > 0]
 
 
 def special_table(run: ScenesRun, provenance: Provenance) -> Table:
-    """The numbers of Figure 10: attention that special tokens draw, by layer and by what attends."""
+    """Return the numbers of Figure 10: attention to special tokens, by layer and by kind of attending positions."""
     sheet, targets, drawing = scenes_sheet(run, provenance), run.found("measure", SPECIAL), drawing_tokens(run)
     drawn_by = [(role, kind) for role in ROLES for kind in run.found("source", SPECIAL)]
     blocks = []
@@ -137,7 +140,7 @@ def special_table(run: ScenesRun, provenance: Provenance) -> Table:
                 ours = run.value(place)
                 found, _ = sheet.pair(asdict(place), ours, None, interval=target in drawing)
                 cell = interval_cell([100 * one for one in ours.ends], ".1f") if ours else Cell(MISSING)
-                cell = cell if target in drawing else Cell(cell.text)  # what is masked is 0 without an interval
+                cell = cell if target in drawing else Cell(cell.text)  # a masked token has 0 without an interval
                 cells.append(replace(cell, place=found.place))
             rows.append(cells)
         blocks.append(Block(rows, f"drawn by {target}"))

@@ -1,4 +1,4 @@
-"""Captions: metrics (Table 1), examples of the data (Table 8, Figure 2), and captions that change (Figure 5)."""
+"""Caption metrics (Table 1), examples of the data (Table 8, Figure 2), and captions that change (Figure 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from captionlab.reporting.runs import Row, means
 from captionlab.reporting.sheets import PROVENANCE
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-# Our metrics by the headings of the paper's Table 1.
+# The headings of the paper's Table 1 -> our metrics.
 METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}
 END = "the end of the finetuning"
-# Images that Table 8 has, and Figure 5.
+# Numbers of images in Table 8, and in Figure 5.
 SHOWN, CHANGED = 4, 3
 DATA_COLUMNS = ("place", "image_id", "split", "captions", "reference", "generated", *PROVENANCE)
 CHANGE_COLUMNS = ("image_id", "split", "scene", "captioner", "removed", "before", "after", "changed", *PROVENANCE)
@@ -30,9 +30,10 @@ CHANGE_COLUMNS = ("image_id", "split", "scene", "captioner", "removed", "before"
 def caption_rows(
     summary: Iterable[Row], comparisons: Iterable[Row], labels: Mapping[str, str], evaluation: str, end: str
 ) -> tuple[Rows, Rows]:
-    """Metrics of captioners by the paper's label (`labels`: by name), and their differences from their parents.
+    """Return metrics of captioners by the paper's label, and their differences from their parents.
 
-    Against the captioner `end`, with which the finetuning ends, whether its snapshots are similar to it.
+    `labels` maps a captioner to its label. Snapshots are also compared with the captioner `end`, at the end of the
+    finetuning, by a nearness.
     """
     values, of_end = [], {}
     for found in means(summary):
@@ -59,7 +60,7 @@ def _by_epoch(label: str) -> tuple[bool, bool, int, str]:
 
 
 def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
-    """Table 1: metrics of scene captions over the epochs of finetuning."""
+    """Return Table 1: metrics of scene captions over the epochs of finetuning."""
     sheet = scenes_sheet(run, provenance)
     measured = run.found("measure", CAPTIONS)
     shown = {printed: metric for printed, metric in METRICS.items() if metric in measured}
@@ -79,13 +80,13 @@ def metrics_table(run: ScenesRun, provenance: Provenance) -> Table:
     )
 
 
-# What people wrote, by image.
+# Human captions by image.
 Texts = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Example:
-    """An image with a caption of each kind that people wrote, and those of the captioner before and after."""
+    """An image with a human caption of each kind, and the captions generated before and after finetuning."""
 
     image: str
     split: str
@@ -108,10 +109,11 @@ def drawn_examples(
 ) -> tuple[Examples, Examples]:
     """Return the image of Figure 2, and the images of Table 8, each with a random object caption and scene caption.
 
-    Figure 2 has the first image of `shown` that people described in both ways: images whose attention is drawn, each
-    with its captions by role. The images of Table 8 are drawn at random among all that people described in both ways;
-    `captions` are rows of ABLATED by role, of which rows of whole images stand beside them. `objects` and `scenes` have
-    what people wrote of each image; `splits` has the split of every image of the corpus.
+    Figure 2 has the first image of `shown` that people described in both ways. `shown` has the images whose attention
+    is drawn, with their captions by role. The images of Table 8 are drawn at random among all images that people
+    described in both ways. `captions` are rows of ABLATED by role; captions of whole images stand beside the human
+    captions. `objects` and `scenes` have the human captions of each image; `splits` has the split of every image of the
+    corpus.
     """
     whole = {role: {row["image_id"]: row["caption"] for row in captions[role] if not row["objects"]} for role in ROLES}
     generator = np.random.default_rng(seed)
@@ -130,7 +132,10 @@ def drawn_examples(
 def data_table(
     run: ScenesRun, of_figure: Examples, of_table: Examples, pictures: Mapping[str, bytes], provenance: Provenance
 ) -> Table:
-    """The captions of Figure 2, and Table 8; examples as drawn_examples gives them, pictures: PNGs by image."""
+    """Return the captions of Figure 2 and Table 8.
+
+    Examples are in the form of `drawn_examples`; `pictures` are PNGs by image.
+    """
     sheet = scenes_sheet(run, provenance)
     blocks, records = [], []
     for place, one in [*(("figure 2", one) for one in of_figure), *(("table 8", one) for one in of_table)]:
@@ -159,7 +164,7 @@ def data_table(
 
 @dataclass(frozen=True)
 class Change:
-    """A sample without diagnostic objects of its scene, and captions of the whole image and of it by role."""
+    """An image without diagnostic objects of its scene, with captions (before, after) by role."""
 
     image: str
     split: str
@@ -169,9 +174,10 @@ class Change:
 
 
 def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[Change]:
-    """The first sample of each of a few scenes for which the caption of the finetuned captioner changes.
+    """Return, for each of a few scenes, the first sample whose caption by the finetuned captioner changes.
 
-    Of samples without so many objects. `captions` are rows of ABLATED by role, also of the whole images.
+    Only samples from which `objects` objects were removed count. `captions` are rows of ABLATED by role, including
+    whole images.
     """
     every = [(role, row) for role, rows in captions.items() for row in rows]
     whole = {(role, row["image_id"]): row["caption"] for role, row in every if not row["objects"]}
@@ -188,7 +194,7 @@ def first_changes(captions: Mapping[str, Sequence[Row]], objects: int) -> list[C
 def changes_table(
     run: ScenesRun, changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, provenance: Provenance
 ) -> Table:
-    """Figure 5: captions that change without so many objects. pictures: PNGs by image."""
+    """Return Figure 5: captions that change when `objects` objects are removed. `pictures` are PNGs by image."""
     sheet = scenes_sheet(run, provenance)
     blocks, records = [], []
     for one in changes:

@@ -1,4 +1,4 @@
-"""All figures: captions, also without diagnostic objects, their confidence, probes of scenes, and attention."""
+"""All figures: captions, captions of ablated images and their confidence, probes of scenes, and attention."""
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -29,22 +29,22 @@ from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.runs import Row
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-# Inches: a picture's larger side on a page and in a column, and between what is put on a board.
+# Larger side of a picture on a page and in a column, and space on a board, in inches.
 PICTURE, SMALL, GAP = 1.6, 1.0, 0.1
 Pairs = Mapping[str, Sequence[Pair]]
 # Names of positions, and the attention (S, S).
 Matrix = tuple[list[str], np.ndarray]
-# Contours that enclose so much of a density.
+# Shares of a density that contours enclose.
 ENCLOSED = (0.25, 0.5, 0.75, 0.95)
 END = "[SEP]"
-# What is framed in a matrix: the three sub-blocks (query-key), and what all attend to between them.
+# Frames in a matrix: the three sub-blocks (query-key), and the attention to the end token between them.
 FRAMES = ("vision-vision", "label-vision", "vision-label", f"attention to {END}")
-# Positions of a matrix that can all be named beside it, in letters that can be read.
+# Largest number of positions whose names can be printed in legible letters beside a matrix.
 NAMED = 26
 
 
 def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
-    """Every figure of the paper."""
+    """Return every figure of the paper, as functions of the width in inches."""
     scenes, pages, job = read_run(inputs, params), Pages(inputs, params), params["job"]
     matrices, blocks = pages.matrices, read_by(ROLES, inputs["blocks"], BLOCKS)
     densities, relations = read_rows(inputs["densities"], DENSITIES), scenes.found("source", ATTENTION)
@@ -69,7 +69,7 @@ def drawings(inputs: Row, params: Row, style: Style) -> dict[str, Draw]:
 
 # ------------------------------------------------------------------------------------------------------ captions
 def draw_captions(examples: Examples, pictures: Mapping[str, bytes], style: Style, width: float) -> Figure:
-    """Figure 2: an image, what people wrote of its objects and scene, and captions before and after finetuning."""
+    """Draw Figure 2: an image, human captions of its objects and scene, and captions before and after finetuning."""
     rows = []
     for one in examples:
         said = {
@@ -84,9 +84,9 @@ def draw_captions(examples: Examples, pictures: Mapping[str, bytes], style: Styl
 def draw_changes(
     changes: Sequence[Change], pictures: Mapping[str, bytes], objects: int, style: Style, width: float
 ) -> Figure:
-    """Figure 5: images whose scene caption changes without its diagnostic objects, so many; what changes is marked.
+    """Draw Figure 5: images whose scene caption changes when diagnostic objects are removed, with changed words marked.
 
-    pictures: PNGs by image.
+    `objects` is the number of removed objects; `pictures` are PNGs by image.
     """
     rows = []
     for one in changes:
@@ -102,7 +102,7 @@ def draw_changes(
 
 
 def compared_words(before: str, after: str) -> tuple[list[Word], list[Word]]:
-    """The words of two captions, those marked that the other has not in their place."""
+    """Return the words of two captions, with words marked that the other caption does not have in their place."""
     sides = before.split(), after.split()
     same = SequenceMatcher(None, before.casefold().split(), after.casefold().split(), autojunk=False)
     kept: tuple[set[int], set[int]] = set(), set()
@@ -119,7 +119,7 @@ def compared_words(before: str, after: str) -> tuple[list[Word], list[Word]]:
 def _beside(
     rows: Sequence[tuple[str, Sequence[Sequence[Word]]]], pictures: Mapping[str, bytes], style: Style, width: float
 ) -> Figure:
-    """Paragraphs in each row, with the picture of an image on their left where there is one."""
+    """Draw paragraphs in each row, with the picture of the row's image on their left if there is one."""
     board, side, bottom = Board(width), PICTURE if width > 5 else SMALL, GAP
     left = side + 2 * GAP if any(pictures.get(image) for image, _ in rows) else GAP
     for image, lines in rows:
@@ -134,7 +134,7 @@ def _beside(
 
 # ---------------------------------------------------------------------------------------------------- confidence
 def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: float) -> Figure:
-    """Figures 6 and 7: confidence of unchanged captions after ablation, and how far it moved."""
+    """Draw Figures 6 and 7: confidence of unchanged captions after ablation, and its shift."""
     figure, axes = plt.subplots(1, 2, figsize=(width, 2.6))
     shown = {
         "confidence after ablation": lambda p: p.after,
@@ -159,7 +159,7 @@ def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: flo
 
 
 def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
-    """Figure 12: densities of the confidence of unchanged captions on the split that is tested on and on the others."""
+    """Draw Figure 12: densities of the confidence of unchanged captions on the test split and on all other splits."""
     figure, axes = panels(len(ROLES), width, 2.2, 2.5)
     for axis, role in zip(axes, ROLES, strict=True):
         for (label, look), chosen in zip(
@@ -168,7 +168,7 @@ def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
             values = [p.after for p in pairs[role] if not p.changed and (p.split == split) == chosen]
             drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes}
             drawn["label"] = f"{label} (n = {len(values)})"
-            if len({*values}) < 2:  # without a density only the label
+            if len({*values}) < 2:  # one value has no density: only the label is drawn
                 axis.plot([], [], **drawn)
                 continue
             density = gaussian_kde(values)
@@ -184,7 +184,7 @@ def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
 
 # -------------------------------------------------------------------------------------------------------- probes
 def draw_classes(images: Mapping[str, int], style: Style, width: float) -> Figure:
-    """Figure 8: how many images of each scene the probes have; images: by scene."""
+    """Draw Figure 8: the number of probed images of each scene. `images` maps a scene to its number."""
     figure, axis = plt.subplots(figsize=(width, 2.3))
     scenes = _name_scenes(axis, images)
     drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=style["kinds"][0], width=0.6)
@@ -197,7 +197,7 @@ def draw_classes(images: Mapping[str, int], style: Style, width: float) -> Figur
 def draw_probes(
     run: ScenesRun, images: Mapping[str, int], share: float | None, of: Mapping[str, Look], style: Style, width: float
 ) -> Figure:
-    """Figures 9 and 13: F1 of each scene by the random forest before and after, and of guessing, on a split."""
+    """Draw Figures 9 and 13: F1 of each scene on a split, by the random forest before and after, and by guessing."""
     figure, axis = plt.subplots(figsize=(width, 2.5))
     scenes = _name_scenes(axis, images)
     guessing = Look("#bbbbbb", "", (0, ()), ".....")
@@ -213,7 +213,7 @@ def draw_probes(
 
 
 def _name_scenes(axis: Axes, images: Mapping[str, int]) -> list[str]:
-    """The scenes, those of most images first, below a place each."""
+    """Label the axis with the scenes, by falling number of images, and return them."""
     scenes = sorted(images, key=lambda scene: (-images[scene], scene))
     axis.set_xticks(range(len(scenes)), scenes, rotation=30, ha="right", rotation_mode="anchor")
     return scenes
@@ -228,9 +228,9 @@ def draw_density(
     style: Style,
     width: float,
 ) -> Figure:
-    """Figure 4: contours of the density of deviation and mass, a panel for each relation, and a point for each image.
+    """Draw Figure 4: contours of the density of deviation and mass, and a point for each image, a panel per relation.
 
-    densities: rows of DENSITIES; blocks: rows of BLOCKS by role.
+    `densities` are rows of DENSITIES; `blocks` are rows of BLOCKS by role.
     """
     figure, axes = panels(len(relations), width, 1.9, min(2.5, width / 2))
     for axis, (relation, role) in zip(np.repeat(axes, len(ROLES)), product(relations, ROLES), strict=True):
@@ -246,7 +246,7 @@ def draw_density(
         enclosed = [[grid.get((mass, deviation), 1.0) for deviation in deviations] for mass in masses]
         lines = axis.contour(deviations, masses, enclosed, levels=ENCLOSED, colors=[look.colour], linewidths=0.9)
         lines.set_linestyle(look.dashes)
-        # Neither is below 0, where the kernels of points near it reach.
+        # Neither value can be below 0, where the kernels of points near 0 reach.
         axis.set(xlim=(0, None), ylim=(0, None), title="all the relations" if relation == "all" else relation)
     keys = [
         Line2D([], [], color=of[r].colour, marker=of[r].marker, linestyle=of[r].dashes, markersize=4) for r in ROLES
@@ -258,9 +258,9 @@ def draw_density(
 
 
 def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
-    """Figure 10: the share of the attention that special tokens draw, by layer and by what attends.
+    """Draw Figure 10: the share of the attention to special tokens, by layer and by kind of attending positions.
 
-    A token that nothing attends to, as padding that is masked, has no panel; a line below says so.
+    A token that receives no attention, such as masked padding, has no panel. A line below the figure says so.
     """
     targets = drawing_tokens(run)
     shape = (len(ROLES), max(1, len(targets))) if width > 5 else (len(ROLES) * max(1, len(targets)), 1)
@@ -276,7 +276,7 @@ def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
                 ends.append((axis, attending, layers[-1], shares[-1], look.colour))
             axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
         axis.set_title(f"{role}: {target}")
-    axes[0, 0].set_ylim(0, None)  # shared by all, so not before everything is drawn
+    axes[0, 0].set_ylim(0, None)  # set after everything is drawn, since all panels share the axis
     left_out = [target for target in run.found("measure", SPECIAL) if target not in targets]
     figure.supxlabel(f"layer (nothing attends to {', '.join(left_out)})" if left_out else "layer")
     figure.supylabel("share of the attention (%)")
@@ -285,13 +285,13 @@ def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
 
 
 def _name_ends(figure: Figure, ends: Sequence[tuple[Axes, str, float, float, str]], style: Style) -> None:
-    """Names of lines where they end, in each panel so far from each other that they can be read."""
+    """Write the names of lines at their ends, spaced so that they can be read."""
     figure.draw_without_rendering()
     apart = 1.2 * style["small_size"]
     for axis in dict.fromkeys(end[0] for end in ends):
         high = axis.get_window_extent().height * 72 / figure.dpi
         bottom, top = axis.get_ylim()
-        below = 0.5 * style["small_size"] - apart  # the first above the axis
+        below = 0.5 * style["small_size"] - apart  # the first name stands above the axis
         for _, name, x, y, colour in sorted((end for end in ends if end[0] is axis), key=lambda end: end[3]):
             place = (y - bottom) / (top - bottom) * high
             below = max(place, below + apart)
@@ -308,9 +308,9 @@ def _layers(matrices: Mapping[str, Sequence[Row]]) -> list[int]:
 def draw_matrices(
     matrices: Mapping[str, Sequence[Row]], image: str | None, layers: Sequence[int], style: Style, width: float
 ) -> Figure:
-    """Draw Figures 3 and 11: attention matrices of an image before and after, in layers; rows of MATRICES by role.
+    """Draw Figures 3 and 11: attention matrices of an image before and after, in layers, from rows of MATRICES by role.
 
-    Rows are queries, columns are keys.
+    Rows of a matrix are queries, columns are keys.
     """
     shown = {
         (role, row["layer"]): (row["positions"], np.array(row["attention"]).reshape(len(row["positions"]), -1))
@@ -346,7 +346,10 @@ def draw_matrices(
 
 
 def _draw(axis: Axes, matrix: Matrix, top: float, named: bool, style: Style) -> None:
-    """A matrix of attention up to `top`, with frames around its sub-blocks; `named`: every position by its name."""
+    """Draw an attention matrix on a scale up to `top`, with frames around its sub-blocks.
+
+    If `named`, and if there is room, every position has its name.
+    """
     names, values = matrix
     axis.imshow(values, vmin=0, vmax=top, cmap="Greys", interpolation="nearest")
     # Word pieces of the tags, then the end token, then regions.
@@ -356,7 +359,7 @@ def _draw(axis: Axes, matrix: Matrix, top: float, named: bool, style: Style) -> 
     blocks = [(first, first, regions, regions), (first, 0, regions, tags), (0, first, tags, regions)]
     blocks += [(tags, 0, 1, len(names))] if END in names else []
     for look, (x, y, width, height) in zip(looks(style, FRAMES, "kinds").values(), blocks, strict=False):
-        inner = (x - 0.42, y - 0.42), width - 0.16, height - 0.16  # beside each other, not on each other
+        inner = (x - 0.42, y - 0.42), width - 0.16, height - 0.16  # frames stand beside each other, not on each other
         frame = Rectangle(*inner, fill=False, linewidth=1.6, clip_on=False)
         frame.set(edgecolor=look.colour, linestyle=look.dashes)
         axis.add_patch(frame)

@@ -1,4 +1,4 @@
-"""Objects of scenes: attended and frequent ones (Table 2), diagnostic ones (Table 3), images without (Table 5)."""
+"""Objects of scenes: attended and frequent ones (Table 2), diagnostic ones (Table 3), and ablated images (Table 5)."""
 
 import math
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 MUCH, LITTLE = ("station", "road", "sea", "resort"), ("room", "house", "restaurant")
 MEASURES = {"RBO": "rank_biased_overlap", "IoU": "intersection_over_union"}
 BY_CHANCE, BY_UNIFORM = "chance", "uniform attention"
-# Objects of a scene that Table 3 has.
+# Number of objects of a scene in Table 3.
 SHOWN = 3
 TRAINED_ON = "Train-Val"
 OBJECT_COLUMNS = ("scene", "rank", "object", "pmi", "together", "with_object", "with_scene", *PROVENANCE)
@@ -34,10 +34,10 @@ HEADINGS = {
 
 
 def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], correlations: Iterable[Row]) -> Rows:
-    """How far attended and frequent objects overlap more than by chance, and than where attention is the same for every
-    tag, and how the two measures go together.
+    """Return how far attended and frequent objects overlap beyond chance and uniform attention, and correlations.
 
-    The intervals of the first two are Student's over scenes, that of a correlation Fisher's.
+    Correlations are between the two measures of overlap. The intervals of overlaps are Student's t over scenes; the
+    interval of a correlation is Fisher's.
     """
     objects = Counter(ranked["scene"] for ranked in rankings if ranked["ranking"] == "frequent")
     uniform = (found for found in overlaps if found["captioner"] == UNIFORM)
@@ -66,10 +66,11 @@ def overlap_rows(corpus: str, overlaps: Sequence[Row], rankings: Iterable[Row], 
 
 
 def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
-    """How much more objects overlap in the scenes MUCH than in the scenes LITTLE, mean against mean, at each depth.
+    """Return how much more objects overlap in the scenes MUCH than in the scenes LITTLE, on average, at each depth.
 
-    Of the scenes that the run has; nothing where it has none of either. The scenes are given, so that chance is in
-    their images alone: distances to the ends of their intervals are joined by squares (Zou and Donner 2008).
+    Only scenes that the run has are used. There is no row if the run has no scene of a side. The scenes are fixed, so
+    only their images are random: the distances to the ends of their intervals are joined by squares (Zou and Donner
+    2008).
     """
     found = [overlap for overlap in overlaps if overlap["captioner"] != UNIFORM]
     rows = []
@@ -89,7 +90,7 @@ def contrast_rows(corpus: str, overlaps: Iterable[Row]) -> Rows:
 
 
 def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, float]:
-    """The mean over scenes, of other images each, and the ends of its interval."""
+    """Return the mean over scenes, each with images of its own, and the ends of its interval."""
     mean = float(np.mean([overlap[column] for overlap in overlaps]))
     below, above = (
         math.hypot(*(overlap[column] - overlap[f"{column}_ci_{end}"] for overlap in overlaps)) / len(overlaps)
@@ -99,9 +100,9 @@ def _mean_overlap(overlaps: Sequence[Row], column: str) -> tuple[float, float, f
 
 
 def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
-    """Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
+    """Return Pearson's correlation of at least 4 pairs with its 95 % interval (Fisher 1921).
 
-    It has no width where all pairs lie on a line.
+    The interval has no width if all pairs lie on a line.
     """
     if 1 - abs(r) <= NOTHING:
         return r, r, r
@@ -112,7 +113,10 @@ def correlation_interval(r: float, pairs: int) -> tuple[float, float, float]:
 def overlap_table(
     run: ScenesRun, overlaps: Sequence[Row], correlations: Sequence[Row], provenance: Provenance
 ) -> Table:
-    """Table 2: overlap of the most attended and the most frequent objects. Rows of OVERLAPS and CORRELATIONS."""
+    """Return Table 2: overlap of the most attended and the most frequent objects.
+
+    `overlaps` are rows of OVERLAPS, `correlations` are rows of CORRELATIONS.
+    """
     sheet = scenes_sheet(run, provenance)
     found = {(row["captioner"], row["scene"], row["depth"]): row for row in overlaps}
     depths = sorted({depth for *_, depth in found})
@@ -124,7 +128,7 @@ def overlap_table(
     blocks = []
     for role, heading in HEADINGS.items():
         printed = run.published.rows("2") if role == FINETUNED else []
-        # The paper's scenes that the run has not stand there too.
+        # The block also has the paper's scenes that the run lacks.
         scenes = dict.fromkeys([*(scene for of, scene, _ in found if of == role), *printed])
         rows = []
         for scene in (scene for scene in scenes if scene != "r"):
@@ -162,7 +166,7 @@ def overlap_table(
 
 
 def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
-    """How far the overlaps at each depth are above those of objects in random order and of uniform attention."""
+    """Yield notes on how far the overlaps at each depth exceed the overlaps by chance and by uniform attention."""
     for depth in depths:
         for role in ROLES:
             place = run.place("overlap", role, "RBO", level=depth)
@@ -177,7 +181,7 @@ def _chance_notes(run: ScenesRun, depths: Sequence[int]) -> Iterator[str]:
 
 
 def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
-    """How RBO and IoU go together, ours and the paper's; the record is kept."""
+    """Return a note on the correlation of RBO and IoU, ours and the paper's, and keep the record."""
     role, r, degrees, p_value = (correlation[name] for name in ("captioner", "r", "degrees", "p_value"))
     what = f"RBO and IoU of the {role} captioner"
     if r is None:
@@ -196,7 +200,7 @@ def _correlation_note(run: ScenesRun, sheet: Sheet, correlation: Row) -> str:
 
 
 def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) -> Table:
-    """Table 3: the diagnostic objects of each scene, by pointwise mutual information. Rows of PMI."""
+    """Return Table 3: the diagnostic objects of each scene, by pointwise mutual information, from rows of PMI."""
     columns = [Column("scene", numeric=False), Column("this run", numeric=False), Column("PMI of these", "nats")]
     columns += [Column("images", "with the first of scene"), Column(PAPER, numeric=False)]
     theirs, of_scene = defaultdict(list), defaultdict(list)
@@ -227,9 +231,9 @@ def objects_table(run: ScenesRun, pmi: Sequence[Row], provenance: Provenance) ->
 def samples_table(
     run: ScenesRun, images: Mapping[str, int], samples: Mapping[tuple[str, int], int], provenance: Provenance
 ) -> Table:
-    """Table 5: images of each split, and samples without so many objects.
+    """Return Table 5: images of each split, and samples from which objects were removed.
 
-    `images` has the number of images of each split, `samples` that of samples by split and number of objects.
+    `images` maps a split to its number of images; `samples` maps (split, number of objects) to a number of samples.
     """
     sheet = scenes_sheet(run, provenance)
     splits = {TRAINED_ON: sorted({*images} - {run.split}), "Test": [run.split]}

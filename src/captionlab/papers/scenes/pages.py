@@ -1,4 +1,4 @@
-"""What the tables and figures of the scenes paper read of a run."""
+"""Input data of the tables and figures of the scenes paper."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from captionlab.tables import read_table
 
 
 def read_run(inputs: Row, params: Row) -> ScenesRun:
-    """The run, from the files and parameters of a job of the paper."""
+    """Return the run, from the files and parameters of a job of the paper."""
     return ScenesRun(*read_measured(inputs), params["config"]["comparable"], params["job"])
 
 
 class Pages:
-    """What is shown of both captioners and of images, read when it is asked for; examples are drawn by the job's seed.
+    """Data on both captioners and on images, read when first used. Examples are drawn by the job's seed.
 
-    inputs, params: the files and parameters of a job of the paper.
+    `inputs` and `params` are the files and parameters of a job of the paper.
     """
 
     def __init__(self, inputs: Row, params: Row):
@@ -48,7 +48,7 @@ class Pages:
 
     @cached_property
     def splits(self) -> dict[str, str]:
-        """By image."""
+        """The split of each image."""
         return read_splits(self.inputs["images"][0], self.inputs["training_images"][0])
 
     @cached_property
@@ -68,7 +68,7 @@ class Pages:
 
     @cached_property
     def attended(self) -> str | None:
-        """The image of Figures 3 and 11: the image of Figure 2 or, if there is none, the first with a matrix."""
+        """The image of Figures 3 and 11: the image of Figure 2 or, if there is none, the first image with a matrix."""
         of_figure, _ = self.examples
         images = [one.image for one in of_figure]
         images += [row["image_id"] for rows in self.matrices.values() for row in rows]
@@ -76,12 +76,12 @@ class Pages:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """Scene captions that change without the objects of their images."""
+        """Scene captions that change when objects of their images are removed."""
         return first_changes(self.captions, self.objects)
 
     @cached_property
     def probed(self) -> ProbedImages:
-        """The images of the probes."""
+        """Counts of the images of the probes."""
         return read_probed(self.inputs["encodings"][0], self.splits)
 
     @cached_property
@@ -93,9 +93,9 @@ class Pages:
 
 
 def read_splits(images: Path, training: Path) -> dict[str, str]:
-    """The split of each image of a corpus: that which it has in the corpus that is trained on, if it is there.
+    """Return the split of each image of a corpus, as in the corpus of the training if the image is there.
 
-    A validation part that is drawn of a published training part is one there only.
+    A validation split that was drawn from a published training split exists only in the corpus of the training.
     """
     tables = (read_table(path, IMAGES, ["image_id", "split"]).to_pylist() for path in (images, training))
     own, trained = ({row["image_id"]: row["split"] for row in rows} for rows in tables)
@@ -103,7 +103,7 @@ def read_splits(images: Path, training: Path) -> dict[str, str]:
 
 
 def read_probed(encodings: Path, splits: Mapping[str, str]) -> ProbedImages:
-    """The images of a table of encodings, and what of them is known beside; splits: by image."""
+    """Return counts of the images of a table of encodings. `splits` maps an image to its split."""
     of_numbers, scenes = read_encodings(encodings)
     whole, ablated = of_numbers[min(of_numbers)], of_numbers[max(of_numbers)]
     unchanged = int((whole == ablated).all(axis=1).sum())
@@ -111,7 +111,7 @@ def read_probed(encodings: Path, splits: Mapping[str, str]) -> ProbedImages:
 
 
 def _read_described(path: Path) -> dict[str, list[str]]:
-    """What people wrote of each image, from a table of captions or of scene captions."""
+    """Return the human captions of each image, from a table of captions or of scene captions."""
     found = defaultdict(list)
     for row in pq.read_table(path, columns=["image_id", "caption"]).to_pylist():
         found[row["image_id"]].append(row["caption"])

@@ -1,4 +1,4 @@
-"""The block `papers.scenes` of a config: what is compared, of what the section `scene_analysis` has measured."""
+"""The block `papers.scenes` of a config: comparisons of the results of the section `scene_analysis`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,7 @@ class Scenes(Paper):
     )
 
     def summarised(self) -> Needs | None:
-        """Metrics of scene captions, and every table of both captioners."""
+        """Return the inputs of the measurements: metrics of scene captions, and every table of both captioners."""
         if not self.block:
             return None
         return Needs(
@@ -54,7 +54,7 @@ class Scenes(Paper):
         )
 
     def tabulated(self) -> Needs:
-        """Values and differences, what is shown of both captioners, images, and what people wrote of them."""
+        """Return the inputs of the tables: values, differences, data on both captioners, images, and human captions."""
         inputs = {
             "attention": paths.attention("differences"),
             **{table: paths.attention(table) for table in ("overlaps", "correlations")},
@@ -63,7 +63,7 @@ class Scenes(Paper):
         return Needs(self._shown(inputs), self._params(), ("numpy", "scipy"))
 
     def plotted(self) -> Needs:
-        """Return what figures read: values and differences, what is shown of both captioners, and attention."""
+        """Return the inputs of the figures: values and differences, data on both captioners, and attention."""
         inputs = {"densities": paths.attention("densities"), "blocks": self._of_roles("attention", "blocks")}
         return Needs(self._shown(inputs), self._params(), ("matplotlib", "numpy"), runtime=10)
 
@@ -77,11 +77,11 @@ class Scenes(Paper):
 
     # ------------------------------------------------------------------------------------------------ parts
     def _of_roles(self, stage: str, table: str) -> list[str]:
-        """A table of a stage about each captioner."""
+        """Return the paths of a table of a stage for each of the two captioners."""
         return [path for role in ROLES for path in self.lab.scene_analysis.of(role, stage, table)]
 
     def _shown(self, others: Block) -> Block:
-        """Values and differences, others, captions before and after ablation, images, and what people wrote of them."""
+        """Return the inputs of tables and figures: `others`, values, differences, captions, images, human captions."""
         return {
             **{table: self.measured(table) for table in ("values", "differences")},
             **others,
@@ -95,7 +95,7 @@ class Scenes(Paper):
         }
 
     def _params(self) -> dict[str, Any]:
-        """What is compared: names of corpora, the split that is tested on, and labels of captioners by name."""
+        """Return the parameters of the paper's jobs: names of corpora, the test split, and labels of captioners."""
         (validation,) = self.lab.evaluations[self.block["evaluation"]]["corpora"]
         job = {
             "corpus": self.lab.scene_analysis.corpus(),
@@ -110,14 +110,14 @@ class Scenes(Paper):
         return {"job": job, "seed": self.lab.scene_analysis.seed()}
 
     def _training(self) -> str:
-        """The corpus that the finetuned captioner learnt from; one that came from elsewhere counts as of the same."""
+        """Return the corpus of the finetuning; for an imported captioner, the corpus that is analysed."""
         finetuned = self.lab.captioners[self.lab.scene_analysis.config["finetuned"]]
         return str(finetuned.get("corpus", self.lab.scene_analysis.corpus()))
 
     # --------------------------------------------------------------------------------------------- mistakes
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-        """An evaluation of several corpora."""
+        """Yield a message if the evaluation has several corpora."""
         if len(config["evaluations"][block["evaluation"]]["corpora"]) != 1:
             yield f"{where}.evaluation is {block['evaluation']!r}, which has several corpora; Table 1 is about one"
 

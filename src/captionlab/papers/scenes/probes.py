@@ -1,4 +1,4 @@
-"""What can be told from the states of a captioner: Tables 4, 6 and 7, Figures 9 and 13 as numbers, and objects (§7)."""
+"""Probes of a captioner's hidden states: Tables 4, 6 and 7, the numbers of Figures 8, 9 and 13, and objects (§7)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,23 +28,23 @@ from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import Sheet
 from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
-# Experiments: of scenes, of scenes without their diagnostic objects, of objects.
+# Experiments: probes of scenes, of scenes without their diagnostic objects, and of objects.
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic objects", "probes of objects"
 FOREST, NETWORK, RANDOM = "random-forest", "mlp", "random"
 CONTROL = ", shuffled labels"
 INTACT = "intact inputs"
-# A part of the probed scenes. The scenes of the fewest images are rare: two of the paper's eight, which it names (§7).
-# As many scenes, of the most images, are frequent.
+# Share of the probed scenes that count as rare (fewest images) or as frequent (most images). Two of the paper's eight
+# scenes are rare; the paper names both (§7).
 PART = 1 / 4
 OF_RARE, OF_OTHERS, OF_FREQUENT = "F1 of rare scenes", "F1 of other scenes", "F1 of frequent scenes"
-# How far rare scenes are predicted better than all others, below 0 where worse: the gap that finetuning closes.
+# The difference in F1 between rare scenes and others, below 0 if rare scenes are worse: the gap that finetuning closes.
 RARE_ABOVE_OTHERS = "F1 of rare scenes above that of others"
 AVERAGES = {"micro": "micro-F1", "macro": "macro-F1", "weighted": "weighted-F1"}
-# Values that the F1 of some scenes is held against: a probe "at ceiling" is as near to 1 as all that is called similar
-# is, and one that "fails" (§7) is wrong more often than right.
+# Values that the F1 of some scenes is compared with. A probe is "at ceiling" if it is as near to 1 as values that are
+# called similar. A probe "fails" (§7) if it is wrong more often than right.
 CEILING, ONE_HALF = "the ceiling", "one half"
 BOUNDS = {OF_FREQUENT: {CEILING: 1.0 - SIMILAR}, OF_RARE: {ONE_HALF: 0.5}}
-# Half of what finetuning and chance are apart.
+# The middle between chance and finetuned states.
 HALFWAY = "halfway from chance to finetuned"
 # Experiment, captioner, probe, share of test images and measure of an F1.
 ProbePlace = tuple[str, str, str, float, str]
@@ -53,7 +53,7 @@ OVER_SPLITS = (
     "narrower than the test images of one split allow."
 )
 F1 = [Number({"measure": name}, name, printed=name) for name in AVERAGES.values()]
-# The rows of a probe by the paper's label: what Table 4 calls it, the role, and what the captioner saw.
+# The paper's label -> the name in Table 4, the role, and the experiment with the captioner's inputs.
 STATES = {
     "PRE": ("Pretrained", PRETRAINED, PROBING),
     "FT": ("Finetuned", FINETUNED, PROBING),
@@ -70,12 +70,12 @@ Texts = tuple[str, str, str]
 
 
 def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
-    """F1 of probes, means over splits with their interval, and the differences that the claims are about.
+    """Return F1 of probes, means over splits with intervals, and the differences that the claims are about.
 
     `scores` are rows of SCORES of both captioners. The measure of a scene is `F1 of <scene>`. OF_RARE is the mean over
-    scenes of the fewest images, OF_OTHERS the mean over the others, and RARE_ABOVE_OTHERS how far they are apart;
-    OF_FREQUENT is the mean over scenes of the most images. Splits of the same seed are the same images for both
-    captioners, and differences are taken split by split. ValueError for a single split.
+    scenes with the fewest images, OF_OTHERS the mean over the other scenes, and RARE_ABOVE_OTHERS the difference
+    between the two. OF_FREQUENT is the mean over scenes with the most images. Splits of the same seed have the same
+    images for both captioners, and differences are taken split by split. Raises ValueError if there is a single split.
     """
     rows = [*scores]
     whole = min((score["objects"] for score in rows), default=0)
@@ -98,7 +98,7 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
             found[*place, OF_FREQUENT] = of_frequent
         if of_rare and of_others:
             found[*place, OF_OTHERS] = of_others
-            found[*place, RARE_ABOVE_OTHERS] = [  # with the test images of the rare ones
+            found[*place, RARE_ABOVE_OTHERS] = [  # with the number of test images of the rare scenes
                 {**one, "f1": one["f1"] - other["f1"]} for one, other in zip(of_rare, of_others, strict=True)
             ]
     parts = {"macro-F1": scenes, OF_RARE: rare, OF_OTHERS: others, OF_FREQUENT: frequent, RARE_ABOVE_OTHERS: rare}
@@ -108,24 +108,24 @@ def probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
 
 
 def split_name(share: float) -> str:
-    """A split with this share of test images as the paper names it, training first: 70/30."""
+    """Return the paper's name of a split with this share of test images, training first: 70/30."""
     return f"{100 * (1 - share):.0f}/{100 * share:.0f}"
 
 
 def rare_scenes(scores: Iterable[Row]) -> list[str]:
-    """Return the quarter of the scenes, at least one, that the fewest test images depict; of equal ones the first."""
+    """Return the quarter of the scenes, at least one, that the fewest test images depict; ties by name."""
     ordered = _from_rare_to_frequent(scores)
     return sorted(ordered[: max(1, round(PART * len(ordered)))])
 
 
 def frequent_scenes(scores: Iterable[Row]) -> list[str]:
-    """Return the quarter of the scenes, at least one, that the most test images depict; of equal ones the last."""
+    """Return the quarter of the scenes, at least one, that the most test images depict; of ties the last by name."""
     ordered = _from_rare_to_frequent(scores)
     return sorted(ordered[-max(1, round(PART * len(ordered))) :])
 
 
 def _from_rare_to_frequent(scores: Iterable[Row]) -> list[str]:
-    """Return the scenes by the number of test images that depict them, equal ones by name."""
+    """Return the scenes by the number of test images that depict them, ties by name."""
     images: dict[str, int] = defaultdict(int)
     for score in scores:
         if score["scene"]:
@@ -134,7 +134,7 @@ def _from_rare_to_frequent(scores: Iterable[Row]) -> list[str]:
 
 
 def _bounded_rows(values: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """Yield how far each value is above what it is held against by BOUNDS."""
+    """Yield the difference of each value from the bounds that BOUNDS has for its measure."""
     for value in values:
         for name, bound in BOUNDS.get(value["measure"], {}).items():
             number = (value["value"] - bound, value["ci_low"] - bound, value["ci_high"] - bound)
@@ -145,9 +145,10 @@ def _bounded_rows(values: Iterable[Row]) -> Iterator[dict[str, Any]]:
 def _halfway_rows(
     corpus: str, found: Mapping[ProbePlace, Sequence[Row]], units: Mapping[ProbePlace, float]
 ) -> Iterator[dict[str, Any]]:
-    """Yield how far F1 from the pretrained states is above the middle of chance and F1 from the finetuned states.
+    """Yield how far F1 from the pretrained states exceeds the middle of chance and F1 from the finetuned states.
 
-    Above 0 more than half of what can be told of scenes after finetuning is in the states before it. Split by split.
+    Above 0, more than half of the information on scenes after finetuning is in the states before it. Differences are
+    taken split by split.
     """
     for place, scores in found.items():
         experiment, role, probe, share, measure = place
@@ -162,12 +163,16 @@ def _halfway_rows(
 
 
 def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
-    """The same of probes of objects, whose scores are rows of OBJECT_SCORES; the measure of one is `F1 of <object>`."""
+    """Return F1 of probes of objects, and their differences. `scores` are rows of OBJECT_SCORES.
+
+    The measure of an object is `F1 of <object>`.
+    """
     found: dict[ProbePlace, list[Row]] = defaultdict(list)
     for score in scores:
         found[_place(PROBING_OBJECTS, score, score["label"])].append(score)
     units = _units(found, {})
-    # Objects of the same image may be predicted together: of no average there are more units than images of one object.
+    # Objects of the same image may be predicted together, so an average has no more units than the most frequent object
+    # has test images.
     for place in found:
         objects = [own for other, own in units.items() if other[:4] == place[:4] and other[4] not in AVERAGES.values()]
         if place[4] in AVERAGES.values() and objects:
@@ -176,14 +181,17 @@ def object_probe_rows(corpus: str, scores: Iterable[Row]) -> tuple[Rows, Rows]:
 
 
 def _place(experiment: str, score: Row, label: str) -> ProbePlace:
-    """Where a score belongs; a probe of the control task is another one."""
+    """Return the place of a score. A probe of the control task has a name of its own."""
     probe = score["probe"] + (CONTROL if score["classes"] == "shuffled" else "")
     measure = AVERAGES.get(score["average"], f"F1 of {label}")
     return experiment, score["captioner"], probe, score["test_share"], measure
 
 
 def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
-    """In each split the mean F1 of these scenes and how many test images depict them; a row of a scene is a split."""
+    """Return for each split the mean F1 over `scenes` and the number of test images that depict the scenes.
+
+    `scenes` has the rows of each scene, a row for each split.
+    """
     rows: list[Row] = []
     for split in zip(*scenes, strict=True):
         mean, images = float(np.mean([one["f1"] for one in split])), sum(one["support"] for one in split)
@@ -192,9 +200,10 @@ def _mean_over_scenes(scenes: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequence[str]]) -> dict[ProbePlace, float]:
-    """The independent units of each F1 in one split: its test images, in that of the splits which has the fewest.
+    """Return the independent units of each F1 in one split: its test images, in the split that has the fewest.
 
-    Of the means over scenes that `parts` has, each with the measures that it is the mean of, `effective_units`.
+    `parts` maps a mean over scenes to the measures that it averages. The units of the mean are the `effective_units` of
+    the averaged measures.
     """
     # A rare scene may be missing from a test part.
     images = {place: max(1, min(score["support"] for score in scores)) for place, scores in found.items()}
@@ -206,9 +215,10 @@ def _units(found: Mapping[ProbePlace, Sequence[Row]], parts: Mapping[str, Sequen
 
 
 def _of_one_split(place: ProbePlace, f1: Mapping[ProbePlace, float], units: Mapping[ProbePlace, float]) -> Ends:
-    """The interval of an F1 of so many units; as each image has one scene, micro-F1 is the share of right answers.
+    """Return the interval of an F1 with this number of units in one split.
 
-    Rare scenes and others are on other images: how far they are apart has the interval of a difference of two F1.
+    Each image has one scene, so micro-F1 is the share of right answers. Rare scenes and others are on different images,
+    so RARE_ABOVE_OTHERS has the interval of a difference of two independent F1.
     """
     if place[4] == RARE_ABOVE_OTHERS:
         sides = [(*place[:4], side) for side in (OF_RARE, OF_OTHERS)]
@@ -222,10 +232,10 @@ def _of_one_split(place: ProbePlace, f1: Mapping[ProbePlace, float], units: Mapp
 def _over_splits(
     corpus: str, scores: Mapping[ProbePlace, Sequence[Row]], units: Mapping[ProbePlace, float]
 ) -> tuple[Rows, Rows]:
-    """Means over splits, and differences between probes that were tested on the same ones, of so many `units`.
+    """Return means over splits, and differences between probes that were tested on the same splits.
 
-    On which images two probes differ is not in the scores, so intervals of differences reach at least as far as the
-    narrowest that there can be: a lower bound.
+    `units` has the independent units of each F1. The scores do not say on which images two probes differ, so the
+    intervals of differences are at least as wide as the narrowest possible one: a lower bound.
     """
     found = {place: {score["seed"]: score["f1"] for score in of_place} for place, of_place in scores.items()}
     means = {place: float(np.mean([*of_seeds.values()])) for place, of_seeds in found.items()}
@@ -254,10 +264,10 @@ def _over_splits(
 
 
 def _others(place: ProbePlace, shares: Iterable[float]) -> dict[str, ProbePlace]:
-    """What an F1 is held against, by name.
+    """Return the places that an F1 is compared with, by name.
 
-    The forest also against the network, and against itself with smaller shares of test images: test images of the same
-    seed are among those of a larger one.
+    The forest is also compared with the network, and with itself at smaller shares of test images: with the same seed,
+    test images of a smaller share are among the test images of a larger one.
     """
     experiment, role, probe, share, measure = place
     against = {
@@ -275,7 +285,7 @@ def _others(place: ProbePlace, shares: Iterable[float]) -> dict[str, ProbePlace]
 
 @dataclass(frozen=True)
 class ProbedImages:
-    """How many images are probed, of each scene and of each split, and how many have none of the diagnostic objects."""
+    """Numbers of probed images by scene and by split, and of images without any of the diagnostic objects."""
 
     scenes: Mapping[str, int]
     splits: Mapping[str, int]
@@ -283,14 +293,14 @@ class ProbedImages:
 
 
 def _state(label: str, probe: str, share: float, head: str, printed: str | None = None) -> Line:
-    """The row of a label of STATES with its first cell, and what the paper calls it where that is another."""
+    """Return the row of a label of STATES with its first cell, and the paper's label if it is different."""
     _, role, experiment = STATES[label]
     place = {"subject": role, "experiment": experiment, "source": probe, "level": share}
     return Line([head], place, printed or head)
 
 
 def probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
-    """Table 4: F1 of the random forest on the hardest split, with the random baseline."""
+    """Return Table 4: F1 of the random forest on the hardest split, with the random baseline."""
     parts = []
     for share in sorted(run.found("level", PROBING))[-1:]:  # 50/50 in the paper
         lines = [_state("PRE", RANDOM, share, "Random")]
@@ -306,7 +316,7 @@ def probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -
 
 
 def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
-    """Table 6: the same by both probes, and the control task."""
+    """Return Table 6: F1 of both probes on the hardest split, and the control task."""
     parts: list[Part] = []
     for share in sorted(run.found("level", PROBING))[-1:]:  # 50/50 in the paper
         parts.append(("6", share, "random", [_state("PRE", RANDOM, share, "RB")]))
@@ -331,7 +341,7 @@ def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Provenan
 
 
 def splits_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
-    """Table 7: the random forest with more and less to learn from."""
+    """Return Table 7: F1 of the random forest with more and fewer training images."""
     parts = [
         ("7", share, split_name(share), [_state(label, FOREST, share, label) for label in STATES])
         for share in sorted(run.found("level", PROBING))
@@ -363,7 +373,7 @@ def _states_table(
 
 
 def classes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
-    """The numbers of Figures 8, 9 and 13: F1 of each scene."""
+    """Return the numbers of Figures 8, 9 and 13: F1 of each scene."""
     sheet = scenes_sheet(run, provenance)
     places = ((PRETRAINED, FOREST, PRETRAINED), (FINETUNED, FOREST, FINETUNED), (RANDOM, RANDOM, PRETRAINED))
     numbers = [Number({"subject": role, "source": probe}, heading=name) for name, probe, role in places]
@@ -391,7 +401,7 @@ def classes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) 
 
 
 def object_probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
-    """Beyond the paper: F1 of a random forest that tells the objects of whole images, before and after finetuning."""
+    """Return a table beyond the paper: F1 of a random forest that predicts objects, before and after finetuning."""
     sheet, control = scenes_sheet(run, provenance), {"source": FOREST + CONTROL}
     numbers = [
         *(Number({"subject": role}, "this run", role) for role in ROLES),
@@ -436,7 +446,7 @@ PROBE_TABLES = (probes_table, classifiers_table, splits_table, classes_table, ob
 
 
 def _selection(sheet: Sheet, images: ProbedImages) -> str:
-    """How many images are probed, and of how many scenes, beside the paper's numbers."""
+    """Return a note on the number of probed images and scenes, beside the paper's numbers."""
     texts = []
     for what, number in (("images", sum(images.scenes.values())), ("scenes", len(images.scenes))):
         theirs = sheet.run.published.find("text", what, "7", "probed")
@@ -451,7 +461,7 @@ def _splits_notes(run: ScenesRun, experiment: str) -> list[str]:
 
 
 def _training(run: ScenesRun, images: ProbedImages) -> str:
-    """Probes are not tested apart on images that the captioners never saw."""
+    """Return a note on how many probed images the captioners were trained on: probes do not test other images apart."""
     return (
         f"Of the {sum(images.splits.values())} probed images {images.splits.get(TRAINED_ON, 0)} are of the split "
         f"{TRAINED_ON!r} of {run.training}, on which a captioner is finetuned; the pretrained one may have "

@@ -1,4 +1,4 @@
-"""Measure what finetuning on scenes changes: values and differences, with intervals."""
+"""Measure the effects of finetuning on scenes: values and differences, with intervals."""
 
 from captionlab.ablation.comparison import pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS
@@ -21,7 +21,7 @@ TABLES = {
 
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
-    """Rows of values and of differences, and the tables that know the device of what they were measured on."""
+    """Return rows of values, rows of differences, and the tables whose metadata name the device."""
     job, seed, corpus = params["job"], params["seed"], params["job"]["corpus"]
     rows = {name: read_rows(inputs[name], kind) for name, kind in TABLES.items()}
     blocks, shares = read_by(ROLES, inputs["blocks"], BLOCKS), read_by(ROLES, inputs["shares"], SHARES)

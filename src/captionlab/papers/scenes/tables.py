@@ -1,4 +1,4 @@
-"""The tables of Cafagna et al. 2022, this run's numbers and examples with the published numbers beside them."""
+"""Tables of Cafagna et al. 2022: values and examples of this run, with the published numbers beside them."""
 
 from collections import Counter
 from collections.abc import Iterator

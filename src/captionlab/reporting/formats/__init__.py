@@ -1,4 +1,4 @@
-"""Tables as files, a module for each format: CSV for programs; Markdown, LaTeX and HTML for people.
+"""Tables as files, with a module for each format: CSV for programs; Markdown, LaTeX and HTML for readers.
 
-Names and labels come from configs and data sets, so every text is escaped in the way of its format.
+Names and labels come from configs and data sets, so every format escapes all texts.
 """

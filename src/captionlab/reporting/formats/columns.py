@@ -1,7 +1,7 @@
-"""The script of a page with a table: columns are sorted by and switched. Without it the table is there as a whole."""
+"""Script of an HTML page with a table, for sorting and hiding columns. Without it the whole table is shown."""
 
-# Rows are sorted within their block. A cell's number is its data-value, or else what its first line starts with;
-# intervals, marks and second lines stand behind. What has no number, or no text, comes last.
+# Rows are sorted within their block. The sort key is a cell's data-value, or else the number or text at the start of
+# its first line. Cells without a number or text come last.
 SCRIPT = """
 const region = document.querySelector(".scroll"), table = region.querySelector("table");
 const heads = [...table.querySelectorAll("th[data-column]")].sort((a, b) => a.dataset.column - b.dataset.column);

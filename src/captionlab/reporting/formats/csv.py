@@ -1,4 +1,4 @@
-"""The records of a table as CSV, and back as text."""
+"""Records of a table as CSV, written and read."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from captionlab.reporting.render import Table
 
 
 def csv_text(table: Table) -> str:
-    """The records, one row each; a missing value is an empty field, floats are written in full."""
+    """Return the records as CSV, a row for each. A missing value is an empty field; floats have full precision."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, table.record_columns, lineterminator="\n")
     writer.writeheader()
@@ -17,6 +17,6 @@ def csv_text(table: Table) -> str:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[dict[str, str]]:
-    """The records of a table that was written as `csv_text` has it, as text; a missing value is empty."""
+    """Read the records of a table written by `csv_text`, as text. A missing value is an empty text."""
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

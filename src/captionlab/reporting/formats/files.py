@@ -1,4 +1,4 @@
-"""The files of a table, each in the format that its ending names."""
+"""Files of a table, in the formats that their endings name."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,10 @@ from captionlab.reporting.render import Table
 
 
 def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> None:
-    """Write a table to files whose endings name the formats (.csv, .md, .tex, .html), the pictures beside LaTeX."""
+    """Write a table to files whose endings name the formats (.csv, .md, .tex, .html).
+
+    The pictures of a LaTeX table are written to the folder PICTURES beside it. Raises ValueError for another ending.
+    """
     renderers = {".csv": csv_text, ".md": markdown, ".tex": latex, ".html": html}
     for path in map(Path, paths):
         if path.suffix not in renderers:
@@ -27,6 +30,6 @@ def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> 
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file beside its place and rename it."""
+    """Write a text file atomically: to a temporary file beside its place, which is then renamed."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""A table as a page of HTML."""
+"""A table as an HTML page."""
 
 import base64
 import html as html_escapes
@@ -11,7 +11,7 @@ from captionlab.reporting.render import Block, Cell, Column, Link, Table, groups
 
 
 def html(table: Table) -> str:
-    """A self-contained page with the table: caption, scopes, notes; how it was made is folded."""
+    """Return a self-contained HTML page with the table, its caption and its notes. How the table was made is folded."""
     notes, escape = notes_of(table), html_escapes.escape
     firsts = {start for start, group, _ in groups_of(table.columns) if group}
     classes = [_classes(column, index in firsts) for index, column in enumerate(table.columns)]
@@ -38,7 +38,7 @@ def html(table: Table) -> str:
 
 
 def content(cell: Cell, notes: Mapping[str, str]) -> str:
-    """What stands in a cell; its text is the first that does, and comes before the mark of its note."""
+    """Return the HTML of a cell's content. The text comes first, then the mark of its note, then the detail."""
     escape = html_escapes.escape
     lines = zip_longest(cell.text.split("\n"), cell.links, fillvalue=())
     text = "\n".join(escape(str(line)) + _links(links) for line, links in lines) if cell.links else escape(cell.text)
@@ -59,7 +59,7 @@ def _links(links: Sequence[Link]) -> str:
 
 
 def below(table: Table, notes: Mapping[str, str]) -> list[str]:
-    """What stands below a table: its notes, and folded how it was made."""
+    """Return the HTML below a table: its notes and, folded, how it was made."""
     escape = html_escapes.escape
     lines = [f"<li><sup>{letter}</sup> {escape(note)}</li>" for note, letter in notes.items()]
     lines += [f"<li>{escape(note)}</li>" for note in remarks_of(table)]
@@ -69,7 +69,7 @@ def below(table: Table, notes: Mapping[str, str]) -> list[str]:
 
 
 def _head(table: Table, classes: list[str]) -> list[str]:
-    """The rows of the head: groups, where there are any, above the columns."""
+    """Return the rows of the head: groups, if there are any, above the columns."""
     grouped = any(column.group for column in table.columns)
     upper, lower = list[str](), list[str]()
     for start, group, count in groups_of(table.columns):
@@ -106,5 +106,5 @@ def _value(cell: Cell) -> str:
 
 
 def _id(cell: Cell, named: Mapping[str, Cell]) -> str:
-    """The address of a number in the page; of two cells of the same place only the first has it."""
+    """Return the id attribute of a number's cell. If two cells have the same place, only the first has an id."""
     return f' id="{html_escapes.escape(cell.place)}"' if named.get(cell.place) is cell else ""

@@ -1,7 +1,8 @@
-"""A table as LaTeX, for \\input in a paper of one or of two columns.
+"""A table as LaTeX, for \\input in a paper with one or two columns.
 
-A float breaks over no page, and a longtable is refused by a page of two columns. So a wide table is cut into panels of
-columns, a long one between rows, and both into as many floats as pages need; what is still too wide is made smaller.
+A float cannot break across pages, and longtable does not work on a page with two columns. So a wide table is cut into
+panels of columns and a long table is cut between rows, with as many floats as pages need. A tabular that is still too
+wide is scaled down.
 """
 
 import math
@@ -14,18 +15,18 @@ from itertools import accumulate, groupby
 from captionlab.paths import PICTURES
 from captionlab.reporting.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
 
-# Lines that the rows of a tabular may take, and all that a float holds; a page of an article has 43 at 10 pt.
+# Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
-# Characters of \small on a line across the page, and on one of a column.
+# Characters of \small per line: across the page, and in a column.
 ACROSS, COLUMN = 76, 46
 # Texts longer than this are broken into lines.
 SHORT = 26
-# Words longer than the first may be broken where they have punctuation, and after as many letters as the second says.
+# Words longer than WORD may be broken after punctuation, and after PIECE letters.
 WORD, PIECE = 14, 12
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "{}&%$#_"},
-        # After the end of a row they would be read as arguments.
+        # After the end of a row, LaTeX would read these as arguments.
         **{character: f"{{{character}}}" for character in "[]*"},
         "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
         ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
@@ -34,23 +35,23 @@ _LATEX = str.maketrans(
         "↓": r"$\downarrow$", "→": r"$\rightarrow$", "✓": r"$\checkmark$", "○": r"$\circ$",
     }
 )  # fmt: skip
-# What pdfLaTeX sets beside ASCII and what stands above; of other characters their number is printed.
+# Characters that pdfLaTeX prints besides ASCII and the characters above. For others the code point is printed.
 _KNOWN = re.compile(r"[\u00a1-\u00ac\u00ae-\u017f\u2013-\u2014\u2018-\u201d\u2026]")
 _NUMBERED = re.compile(r"(?P<where>[^:]+, (?:table|figure)s? [^:]+): (?P<what>.+)")
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX sets as it is; line breaks become spaces, and long words may be broken."""
+    """Return text that LaTeX prints unchanged. Line breaks become spaces, and long words may be broken."""
     return " ".join(map(_word, text.split()))
 
 
 def pictures_of(table: Table) -> dict[str, bytes]:
-    """The pictures of a table, PNGs, by the names of their files in the folder PICTURES."""
+    """Return the PNG pictures of a table by the names of their files in the folder PICTURES."""
     return {f"{table.name}-{place}.png": block.image for place, block in enumerate(table.blocks, 1) if block.image}
 
 
 def latex(table: Table) -> str:
-    """The floats of a table with booktabs rules; comments name the packages that it needs, and how it was made."""
+    """Return the floats of a table with booktabs rules. Comments name required packages and how it was made."""
     shape = _Shape(table)
     numbered = _NUMBERED.fullmatch(table.title)
     title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
@@ -77,14 +78,14 @@ def latex(table: Table) -> str:
 
 @dataclass(frozen=True)
 class _Part:
-    """A tabular, or some of the notes, and how many lines of the page it takes."""
+    """A tabular or a note, and how many lines of the page it takes."""
 
     lines: Sequence[str]
     height: float
 
 
 def _floats(parts: Sequence[_Part], caption: float) -> list[list[_Part]]:
-    """Parts that stand on a page together; the caption is on the first."""
+    """Return the parts that stand on each page together; the caption is on the first page."""
     pages: list[list[_Part]] = [[]]
     for part in parts:
         if pages[-1] and caption + sum(one.height for one in pages[-1]) + part.height > PAGE:
@@ -95,30 +96,30 @@ def _floats(parts: Sequence[_Part], caption: float) -> list[list[_Part]]:
 
 
 def _below(notes: Sequence[str], characters: int) -> Iterator[_Part]:
-    """The notes, of which each is whole on a page."""
+    """Yield the notes as parts, so that no note is broken across pages."""
     for note in notes:
         text = [r"\begin{minipage}{\linewidth}\footnotesize\raggedright", rf"{note}\strut", r"\end{minipage}\par"]
         yield _Part(text, 0.85 * math.ceil(len(note) / characters) + 0.1)
 
 
 class _Shape:
-    """How a table is laid out: across the page or in a column, and how wide its columns are."""
+    """The layout of a table: across the page or in a column, and the widths of its columns."""
 
     def __init__(self, table: Table):
         self.table, self.notes = table, notes_of(table)
         cells = [cell for block in table.blocks for row in block.rows for cell in row]
         narrow = len(table.columns) <= 4 and not pictures_of(table) and all(len(cell.text) <= SHORT for cell in cells)
         self.environment, self.characters = ("table", COLUMN) if narrow else ("table*", ACROSS)
-        # Intervals stand below their values, and beside them where the table is too long for that.
+        # Intervals stand below their values, or beside them if the table is too long for that.
         self.stacked = sum(len(block.rows) for block in table.blocks) <= 12
 
     def tabulars(self) -> Iterator[_Part]:
-        """Panels of columns, each cut between rows where it is longer than a page."""
+        """Yield panels of columns, each cut between rows if it is longer than a page."""
         for columns in panels_of(self.table):
             widths = self._widths(columns)
             head, kinds = self._head(columns, widths), "".join(self._kind(index, widths) for index in columns)
             pictures = iter(pictures_of(self.table))
-            rows: list[tuple[str, str, float]] = []  # the heading that it stands below, the row, its lines
+            rows: list[tuple[str, str, float]] = []  # heading of the block, the row, its number of lines
             for block in self.table.blocks:
                 heading = self._heading(block.heading, len(columns), next(pictures) if block.image else "")
                 tall = (6.0 if block.image else 0.2) + math.ceil(len(block.heading) / self.characters)
@@ -141,7 +142,7 @@ class _Shape:
         return _Part(lines, 0.95 * sum(height for *_, height in rows) + of_head + 2)
 
     def _widths(self, columns: Sequence[int]) -> dict[int, float]:
-        """Of each column of long texts its share of the line: they have what the others leave."""
+        """Return the share of the line for each column of long texts, from the width that other columns leave."""
         lengths = {}
         for index in columns:
             cells = [row[index] for block in self.table.blocks for row in block.rows]
@@ -149,7 +150,7 @@ class _Shape:
         long = {index: min(lengths[index], 120.0) for index in columns if self._is_long(index, lengths[index])}
         others = sum(length / self.characters + 0.04 for index, length in lengths.items() if index not in long)
         left = max(0.94 - others - 0.04 * len(long), 0.25 * len(long))
-        narrowest = 1.8 * WORD / self.characters  # a piece of capital letters fits
+        narrowest = 1.8 * WORD / self.characters  # a piece of capital letters fits in
         return {index: max(narrowest, left * length / sum(long.values())) for index, length in long.items()}
 
     def _is_long(self, index: int, length: float) -> bool:
@@ -161,7 +162,7 @@ class _Shape:
         return "r" if self.table.columns[index].numeric else "l"
 
     def _head(self, columns: Sequence[int], widths: Mapping[int, float]) -> list[str]:
-        """The rows of the head: groups with a rule below each, where there are any, and the columns."""
+        """Return the rows of the head: groups with a rule below each, if there are any, and the columns."""
         shown = [self.table.columns[index] for index in columns]
         groups, lines = list(groups_of(shown)), []
         if any(group for _, group, _ in groups):
@@ -181,7 +182,7 @@ class _Shape:
         return [*lines, " & ".join(headings) + r" \\"]
 
     def _heading(self, text: str, columns: int, picture: str) -> str:
-        """A block's heading across the table, below its picture."""
+        """Return a block's heading across the table, below its picture."""
         if not text:
             return ""
         kind = r"p{.95\linewidth}" if len(text) > 2 * SHORT else "l"
@@ -197,14 +198,17 @@ class _Shape:
         return " ".join([text, *_small(cell.detail, 10**6)])
 
     def _height(self, cell: Cell, width: float | None) -> float:
-        """Lines of a cell."""
+        """Return the number of lines of a cell."""
         if width is not None:
             return math.ceil((len(cell.text) + 0.7 * len(cell.detail)) / (width * self.characters * 0.85))
         return 1.0 + (0.75 * math.ceil(len(cell.detail) / 24) if self.stacked else 0.0)
 
 
 def _cut(rows: Sequence[tuple[str, str, float]]) -> Iterator[Sequence[tuple[str, str, float]]]:
-    """As many rows at a time as a page holds, whole blocks where these are not too long; of none, none once."""
+    """Yield as many rows at a time as a page holds, without cutting short blocks.
+
+    Without rows, yields one empty sequence.
+    """
     start = 0
     while sum(height for *_, height in rows[start:]) > ROWS:
         heights = list(accumulate(height for *_, height in rows[start:]))
@@ -217,7 +221,7 @@ def _cut(rows: Sequence[tuple[str, str, float]]) -> Iterator[Sequence[tuple[str,
 
 
 def _word(word: str) -> str:
-    """A word, which may be broken after its punctuation, or else after PIECE letters, where it is long."""
+    """Return an escaped word; a long word may be broken after its punctuation, or after PIECE letters."""
     if len(word) <= WORD:
         return "".join(map(_character, word))
     pieces = re.findall(rf"[^-_/.:=+|)]{{1,{PIECE}}}[-_/.:=+|)]*|[-_/.:=+|)]+", word)
@@ -239,7 +243,7 @@ def _small(text: str, width: int) -> list[str]:
 
 
 def _stack(lines: Sequence[str], place: str, side: str) -> str:
-    """Lines above each other in a cell."""
+    """Return lines stacked in a cell."""
     if len(lines) <= 1:
         return "".join(lines)
     stacked = r" \\ ".join(lines)

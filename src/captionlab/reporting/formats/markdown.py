@@ -1,4 +1,4 @@
-"""A table as a page of Markdown."""
+"""A table as a Markdown page."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from captionlab.reporting.render import Cell, Table, notes_of, panels_of, remark
 
 
 def markdown(table: Table) -> str:
-    """A GitHub-flavoured Markdown page: title, description, the table, its notes."""
+    """Return a page in GitHub-flavoured Markdown: title, description, the table, and its notes."""
     notes = notes_of(table)
 
     def cell(cell: Cell) -> str:
@@ -31,12 +31,12 @@ def markdown(table: Table) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, also inside a table; line breaks become spaces."""
+    """Return text that Markdown shows unchanged, also inside a table. Line breaks become spaces."""
     text = re.sub(r"([\\`*_|~])", r"\\\1", " ".join(text.split())).replace("](", r"]\(")
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def markdown_rows(headings: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table of texts that are Markdown already; columns of numbers are aligned to the right."""
+    """Return the lines of a table whose cells are Markdown already. Numeric columns are aligned to the right."""
     rules = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(row)} |" for row in (headings, rules, *rows)]

@@ -1,4 +1,4 @@
-"""A self-contained page of HTML: light or dark as the reader's system is, and whole without its script."""
+"""Self-contained HTML pages. A page follows the reader's light or dark setting and is complete without its script."""
 
 import html as html_escapes
 
@@ -75,8 +75,8 @@ fieldset.switches label { display: inline-flex; align-items: center; gap: .35rem
 @media print { fieldset.switches, nav.up { display: none; } .scroll { overflow: visible; max-height: none; } }
 """.strip()
 
-# The browser of captions is beside the folder of all tables, which all tables are in. In Snakemake's report, or any
-# other frame, nothing that a page links to is beside it.
+# Links to the captions' browser work only from the folder of all tables, which the browser stands beside. In
+# Snakemake's report, or in any other frame, no linked file is beside the page, so all links are removed.
 _EMBEDDED = """
 if (!/\\/results\\/tables\\/[^\\/]*$/.test(location.pathname)) {
   for (const link of document.querySelectorAll("a.beside")) link.removeAttribute("href");
@@ -91,9 +91,10 @@ _UP = '<nav class="up"><a href="index.html">\N{LEFTWARDS ARROW} All tables</a></
 
 
 def html_page(title: str, body: str, style: str = "", script: str = "", up: bool = True) -> str:
-    """A page around a body that is already HTML, with more style and a script of its own.
+    """Return an HTML page around a body that is already HTML, with additional style and script.
 
-    `up`: whether it lies beside the index of the tables, which it links to; not where it is embedded elsewhere.
+    With `up`, the page links to the index of the tables beside it. Use False for a page that does not stand beside the
+    index.
     """
     title = html_escapes.escape(title)
     return (

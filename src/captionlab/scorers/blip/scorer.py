@@ -1,7 +1,8 @@
-"""BLIP (Li et al. 2022) with its head for image-text matching, the class of transformers; it reads pixels, no regions.
+"""BLIP (Li et al. 2022) with its head for image-text matching, by the classes of transformers.
 
-After github.com/salesforce/BLIP (models/blip_itm.py), with the names of transformers' BlipForImageTextRetrieval, as in
-model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco. Importing this module imports transformers.
+BLIP reads pixels, not regions. After github.com/salesforce/BLIP (models/blip_itm.py). Tensors have the names of
+transformers' BlipForImageTextRetrieval, as in model.safetensors or pytorch_model.bin of Salesforce/blip-itm-base-coco.
+Importing this module imports transformers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,10 +41,13 @@ _KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encod
 
 
 class Blip(ScorerNetwork):
-    """The network; a match is index 1. Text is cut to 35 tokens, as the authors did (data/coco_karpathy_dataset.py)."""
+    """Network of BLIP. The match output is index 1.
+
+    Text is cut to 35 tokens, as the authors did (data/coco_karpathy_dataset.py).
+    """
 
     MATCHING = Matching(match_index=1, max_tokens=35)
-    # BERT's vocabulary is followed by two tokens that other tasks begin a text with (models/blip.py: init_tokenizer).
+    # Two tokens after BERT's vocabulary, with which texts of other tasks begin (models/blip.py: init_tokenizer).
     ADDED = ("[DEC]", "[ENC]")
 
     def __init__(
@@ -90,7 +94,11 @@ class Blip(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None, visual_heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family. Retrieval by BLIP uses the itm head."""
+        """Return a network with the sizes of a published checkpoint, and the weights to load into it.
+
+        The itm head is also the head for retrieval by BLIP. Raises ValueError for another `head`, KeyError for a
+        missing tensor, and CheckpointError if a number of heads is not given.
+        """
         if head != "itm":
             raise ValueError("BLIP's head for matching is its itm head; set head: itm")
         weights = {name: v for name, v in checkpoint.items() if name.startswith(_KEPT) and name != _POSITIONS}
@@ -109,7 +117,7 @@ class Blip(ScorerNetwork):
         return network, weights
 
     def load_state_dict(self, *given: Any, **options: Any) -> Any:
-        """Load weights; the numbers of positions are none, and a network built without values gets them here."""
+        """Load weights, and set position ids, which are not among the weights and have no values on `meta`."""
         result = super().load_state_dict(*given, **options)
         for name, buffer in list(self.named_buffers()):
             module, _, attribute = name.rpartition(".")
@@ -118,9 +126,9 @@ class Blip(ScorerNetwork):
         return result
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What decodes N images of these tables, squeezed to squares, as bytes (N, 3, image_size, image_size).
+        """Return a function that decodes images of tables by their ids, as bytes (N, 3, image_size, image_size).
 
-        TableError names the first that is not there.
+        Images are squeezed to squares. The function raises TableError for an image that is not in the tables.
         """
         table = Groups(paths, IMAGES, ["image_id", *PLACE])
         ids = read_table(paths, IMAGES, ["image_id"])["image_id"]
@@ -136,12 +144,12 @@ class Blip(ScorerNetwork):
         return batch
 
     def encode_image(self, pixels: Tensor) -> Visual:
-        """The patches, and the token before them, of images (N, 3, image_size, image_size) as bytes."""
+        """Return the states of class token and patches of images (N, 3, image_size, image_size) as bytes."""
         states = self.vision_model(normalise(pixels, MEAN, STD)).last_hidden_state
         return Visual(states, [states.shape[1]] * len(states))
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
+        """Return the head's logits (B, outputs) of image-text pairs; `mask` (B, T) hides padding of `ids` (B, T)."""
         states = self.text_encoder(
             input_ids=ids,
             attention_mask=None if mask is None else mask.long(),

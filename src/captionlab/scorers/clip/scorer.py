@@ -1,7 +1,7 @@
-"""CLIP, or another encoder, as a scorer: the cosine of image and caption, with a prompt before it and a scale.
+"""CLIP or another encoder as a scorer: the scaled cosine of image and caption, with a prompt before the caption.
 
-Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscore) is 2.5 times the cosine, no less than
-0, with the prompt "A photo depicts ". Images are the encoder's embeddings; only its text tower is stored and loaded.
+Radford et al. 2021. CLIPScore (Hessel et al. 2021, github.com/jmhessel/clipscore) is 2.5 times the cosine, at least 0,
+with the prompt "A photo depicts ". Images are embeddings by the encoder; only its text tower is stored and loaded.
 """
 
 import os
@@ -36,7 +36,7 @@ DECLARATION = ScorerFamily(
 
 
 class ClipScorer(Scorer, Member):
-    """A scorer that is an encoder with a text tower."""
+    """Scorer that is an encoder with a text tower."""
 
     def __init__(self, encoder: Encoder, prompt: str = "", scale: float = 100.0, clamp: bool = False):
         """Score by an encoder: `prompt` goes before each caption; with `clamp`, no score is below 0."""
@@ -44,18 +44,21 @@ class ClipScorer(Scorer, Member):
         self.encoder, self.prompt, self.scale, self.clamp = encoder, prompt, scale, clamp
 
     def open_images(self, paths: Sequence[str]) -> Callable[[Sequence[str]], Tensor]:
-        """What gives images of these tables by their identifiers: their embeddings by the encoder."""
+        """Return a function that gives the encoder's embeddings of images by their ids, from tables of embeddings."""
         return load_embeddings(paths).rows
 
     def encode_image(self, images: Tensor) -> Visual:
-        """Image embeddings (N, d) of length 1, a single state of each image."""
+        """Return image embeddings (N, d) normalised to length 1, as a single state per image."""
         return Visual(normalize(images.float(), dim=1)[:, None], [1] * len(images))
 
     @torch.no_grad()
     def score(
         self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 256
     ) -> Tensor:
-        """As for every scorer; captions are read among others of about their length, each once."""
+        """Return the scores (B,) of captions, without gradient; `rows` as for Scorer.score.
+
+        Each distinct caption is encoded once, in batches of captions of similar length.
+        """
         texts = normalize(self.encoder.embed_texts([self.prompt + caption for caption in captions], batch), dim=1)
         images = visual.states[:, 0]
         if rows is not None:
@@ -64,13 +67,13 @@ class ClipScorer(Scorer, Member):
         return self.scale * (cosine.clamp(min=0) if self.clamp else cosine)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write config.json and model.safetensors: the encoder's, without its image tower, and the settings."""
+        """Write config.json and model.safetensors: the encoder without its image tower, and the scorer's settings."""
         settings = {"prompt": self.prompt, "scale": self.scale, "clamp": self.clamp}
         self.encoder.text_tower({"scorer": self.family, "matching": settings}).save(directory)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> Self:
-        """The scorer that `save` wrote, frozen."""
+        """Return the scorer that `save` wrote, frozen."""
         encoder = load_encoder(directory, str(device))
         return cls(encoder, **encoder.config["matching"])
 

@@ -1,4 +1,4 @@
-"""LXMERT (Tan and Bansal 2019), the class of transformers, taken apart so that images are encoded once.
+"""LXMERT (Tan and Bansal 2019), by the classes of transformers, split up so that images are encoded once.
 
 After github.com/airsplay/lxmert (src/lxrt/modeling.py). Importing this module imports transformers, which takes longer
 than scoring a small corpus.
@@ -33,7 +33,7 @@ DECLARATION = ScorerFamily(
 
 
 class Lxmert(ScorerNetwork):
-    """The network; a match is index 1. Text is cut to 20 tokens, as the authors did."""
+    """Network of LXMERT. The match output is index 1. Text is cut to 20 tokens, as the authors did."""
 
     MATCHING = Matching(match_index=1, max_tokens=20)
     WORDS, PROJECTION = "lxmert.embeddings.word_embeddings", "lxmert.encoder.visn_fc.visn_fc"
@@ -75,7 +75,11 @@ class Lxmert(ScorerNetwork):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family, by the authors' names or transformers'."""
+        """Return a network with the sizes of a published checkpoint, and the weights to load into it.
+
+        Tensors may have the authors' or transformers' names. Raises ValueError for another `head` than itm, KeyError
+        for a missing tensor, and CheckpointError if `heads` is not given.
+        """
         if head != "itm":
             raise ValueError("LXMERT has no retrieval head; set head: itm")
         published = {re.sub(r"^(module\.)+", "", name): value for name, value in checkpoint.items()}
@@ -91,7 +95,7 @@ class Lxmert(ScorerNetwork):
         return network, weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
-        """The regions after the object-relation layers."""
+        """Return the states of the regions after the object-relation layers."""
         states = self.lxmert.encoder.visn_fc(regions.features, regions.corners)
         visual = Visual(states, regions.counts)
         for layer in self.lxmert.encoder.r_layers:
@@ -99,13 +103,16 @@ class Lxmert(ScorerNetwork):
         return Visual(states, regions.counts)
 
     def states(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids` (B, T)."""
+        """Return final states of text (B, T, width) and regions (B, R, width); `mask` (B, T) hides padding of `ids`."""
         text, text_mask, image, image_mask = self._before_last(visual, ids, mask)
         text, image = self.lxmert.encoder.x_layers[-1](text, text_mask, image, image_mask)
         return text, image
 
     def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """A summary (B, width) of each image and text; the last layer is computed for the first token alone."""
+        """Return a summary (B, width) of each image and text.
+
+        The last layer is computed for the first token alone.
+        """
         text, text_mask, image, image_mask = self._before_last(visual, ids, mask)
         last: Any = self.lxmert.encoder.x_layers[-1]
         text = last.visual_attention(text, image, image_mask)[0]
@@ -114,13 +121,13 @@ class Lxmert(ScorerNetwork):
         return self.lxmert.pooler(last.lang_output(last.lang_inter(first), first))
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
+        """Return the head's logits (B, outputs) of image-text pairs; `mask` (B, T) hides padding of `ids` (B, T)."""
         return self.head(self.pooled(visual, ids, mask))
 
     def _before_last(
         self, visual: Visual, ids: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
-        """Both streams and their masks before the last cross-modality layer."""
+        """Return the states and masks of text and regions before the last cross-modality layer."""
         text, image = self.lxmert.embeddings(ids, torch.zeros_like(ids)), visual.states
         text_mask, image_mask = self._additive(mask), self._additive(visual.mask)
         for layer in self.lxmert.encoder.layer:
@@ -130,7 +137,7 @@ class Lxmert(ScorerNetwork):
         return text, text_mask, image, image_mask
 
     def _additive(self, mask: Tensor | None) -> Tensor | None:
-        """A mask as transformers adds it to attention scores, (B, 1, 1, positions)."""
+        """Return a mask in the additive form of transformers' attention, (B, 1, 1, positions)."""
         if mask is None:
             return None
         return mask.logical_not()[:, None, None] * torch.finfo(self.head.weight.dtype).min

@@ -23,7 +23,7 @@ DECLARATION = ScorerFamily(
     matching={"match_index": 1, "max_tokens": 30, "lowercase": True, "strip_punctuation": True},
 )
 
-# The modules that scoring needs, as the checkpoints name them and as they are named here.
+# The modules that scoring needs: names in the checkpoints, and names in this network.
 _MODULES = {
     "text_embeddings": "embeddings",
     "visual_embeddings": "img_embeddings",
@@ -49,7 +49,7 @@ _PARTS = {
 
 
 class Rosita(SingleStream):
-    """The network; a match is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
+    """Network of ROSITA. The match output is index 1. Text is cut to 30 tokens, as in the authors' retrieval."""
 
     REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.image_embeddings"
     MATCHING = Matching(match_index=1, max_tokens=30, strip_punctuation=True)
@@ -58,7 +58,12 @@ class Rosita(SingleStream):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family, of a state dict per module, as its authors store it, or of one for all."""
+        """Return a network with the sizes of a published checkpoint, and the weights to load into it.
+
+        The checkpoint has a state dict per module, as the authors store it, or one state dict for all modules. Raises
+        ValueError for another `head` than itm, KeyError for a missing tensor, and CheckpointError if `heads` is not
+        given.
+        """
         if head != "itm":
             raise ValueError("ROSITA has no retrieval head, it was fine-tuned with its itm head; set head: itm")
         published = _flatten(checkpoint)
@@ -66,13 +71,13 @@ class Rosita(SingleStream):
         return cls.fitting(weights, heads), weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
-        """The embeddings of regions."""
+        """Return the embeddings of regions."""
         boxes = torch.cat([regions.corners, regions.areas], dim=-1)
         return Visual(self.img_embeddings(regions.features, boxes), regions.counts)
 
 
 def _flatten(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-    """What a checkpoint holds, under the names that tensors have in the whole network."""
+    """Return the tensors of a checkpoint by their names in the whole network."""
     flat: dict[str, Any] = {}
     for module, value in checkpoint.items():
         if isinstance(value, Mapping):

@@ -26,7 +26,7 @@ DECLARATION = ScorerFamily(
 
 
 class RegionEmbeddings(nn.Module):
-    """Features and boxes of regions, each projected and normalised, and the second token type."""
+    """Embeddings of regions: projected and normalised features and boxes, plus the second token type."""
 
     def __init__(self, region_size: int, width: int, dropout: float):
         super().__init__()
@@ -35,13 +35,13 @@ class RegionEmbeddings(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, features: Tensor, boxes: Tensor, token_type: Tensor) -> Tensor:
-        """Embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 7)."""
+        """Return embeddings (N, R, width) of features (N, R, region_size) and encoded boxes (N, R, 7)."""
         image, box = self.img_layer_norm(self.img_linear(features)), self.pos_layer_norm(self.pos_linear(boxes))
         return self.dropout(self.LayerNorm(image + box + token_type))
 
 
 class Uniter(SingleStream):
-    """The network; a match is index 1. The authors read up to 60 word pieces."""
+    """Network of UNITER. The match output is index 1. The authors read up to 60 word pieces."""
 
     REGIONS, PROJECTION = RegionEmbeddings, "img_embeddings.img_linear"
     MATCHING = Matching(match_index=1, max_tokens=62, lowercase=False)
@@ -50,11 +50,15 @@ class Uniter(SingleStream):
     def from_published(
         cls, checkpoint: Mapping[str, Any], head: str = "itm", heads: int | None = None
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family; a retrieval head that is not there starts as the match output of the itm head."""
+        """Return a network with the sizes of a published checkpoint, and the weights to load into it.
+
+        If the checkpoint has no retrieval head, the head is initialised with the match output of the itm head. Raises
+        KeyError for a missing tensor and CheckpointError if `heads` is not given.
+        """
         published = {_rename(name): value for name, value in checkpoint.items()}
         kept = ("embeddings.", "img_embeddings.", "layer.", "pooler.")
         weights = {name: value for name, value in published.items() if name.startswith(kept)}
-        weights.pop("img_embeddings.mask_embedding.weight", None)  # of masked regions, which only pre-training has
+        weights.pop("img_embeddings.mask_embedding.weight", None)  # masked regions occur in pre-training only
         for part in ("weight", "bias"):
             if head == "itm":
                 weights[f"head.{part}"] = published[f"itm_output.{part}"]
@@ -65,14 +69,14 @@ class Uniter(SingleStream):
         return cls.fitting(weights, heads), weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
-        """The embeddings of regions."""
+        """Return the embeddings of regions."""
         boxes = torch.cat([regions.corners, regions.sides, regions.areas], dim=-1)
         token_type = self.embeddings.token_type_embeddings.weight[1]
         return Visual(self.img_embeddings(regions.features, boxes, token_type), regions.counts)
 
 
 def _rename(name: str) -> str:
-    """The name here of a tensor, whichever of the authors' spellings and prefixes it has."""
+    """Return the name of a tensor in this network, from any spelling and prefix of the authors."""
     name = without_prefixes(name, "module", "bert", "uniter")
     return name.replace("encoder.layer.", "layer.", 1).replace("ITM.", "itm_output.")
 

@@ -1,4 +1,4 @@
-"""ViLBERT (Lu et al. 2019): a BERT for words and one for regions that attend to each other in between.
+"""ViLBERT (Lu et al. 2019): a BERT for words and a BERT for regions, with layers in which they attend to each other.
 
 After github.com/jiasenlu/vilbert_beta (vilbert/vilbert.py), and github.com/facebookresearch/vilbert-multi-task (Lu et
 al. 2020, "12-in-1"), whose checkpoints may have an embedding per task. In names, v is vision, t is text, and c is a
@@ -74,7 +74,7 @@ DECLARATION = ScorerFamily(
     matching={"match_index": 0, "max_tokens": 36, "lowercase": True, "strip_punctuation": False},
 )
 
-# What scoring needs of a checkpoint, beside the head. The layers q_dense1 and q_dense2 are there, and never used.
+# Prefixes of the tensors that scoring needs beside the head. The layers q_dense1 and q_dense2 exist but are never used.
 _KEPT = ("embeddings.", "task_embeddings.", "v_embeddings.", "layer.", "v_layer.", "c_layer.", "t_pooler.", "v_pooler.")
 
 
@@ -88,10 +88,10 @@ _PARTS = {
 
 
 class Connection(nn.Module):
-    """A layer in which each stream (1: vision, 2: text) attends to the other, before its own feed-forward layer."""
+    """Layer in which each stream (1: vision, 2: text) attends to the other, before its own feed-forward layer."""
 
     def __init__(self, v: tuple[int, int], t: tuple[int, int], joint_width: int, heads: int, dropout: float):
-        """`v` and `t` are the width and the units inside a feed-forward part of each stream."""
+        """Take for each stream, `v` and `t`, its width and the number of units in its feed-forward layer."""
         super().__init__()
         check_heads(joint_width, heads)
         self.heads, self.dropout = heads, dropout
@@ -105,7 +105,7 @@ class Connection(nn.Module):
         self.t_output = Projection(t_feed_forward, t_width, dropout)
 
     def forward(self, v: Tensor, v_mask: Tensor | None, t: Tensor, t_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The streams, (B, R, v_width) and (B, T, t_width), with what they learnt of each other."""
+        """Return the streams, (B, R, v_width) and (B, T, t_width), after attending to each other."""
         dropout = self.dropout if self.training else 0.0
         from_text = attend(self.query1(v), self.key2(t), self.value2(t), self.heads, t_mask, dropout)
         from_image = attend(self.query2(t), self.key1(v), self.value1(v), self.heads, v_mask, dropout)
@@ -114,11 +114,11 @@ class Connection(nn.Module):
 
 
 class Vilbert(ScorerNetwork):
-    """The network; a match is index 0, the sentence that follows in BERT's words. Text is cut to 36 tokens.
+    """Network of ViLBERT. The match output is index 0, the "next sentence" of BERT. Text is cut to 36 tokens.
 
-    Connection k comes after so many layers of vision and of text as `v_biattention_id` and `t_biattention_id` say at k,
-    the names of the authors' configs. By default connection k of n is before the last n - k layers of each stream, as
-    in the config of the published weights.
+    Connection k follows `v_biattention_id[k]` layers of vision and `t_biattention_id[k]` layers of text, as in the
+    authors' configs. By default connection k of n, from 0, precedes the last n - k layers of each stream, as in the
+    config of the published weights.
     """
 
     MATCHING, PROJECTION = Matching(match_index=0, max_tokens=36), "v_embeddings.image_embeddings"
@@ -148,7 +148,8 @@ class Vilbert(ScorerNetwork):
     ):
         """Build a network with random weights for regions with `region_size` numbers; the head has 2 or 1 `outputs`.
 
-        With `tasks` > 0 there is an embedding per task, and the one of number `task` follows the start of the text.
+        If `tasks` > 0, there is an embedding per task, and the embedding of `task` follows the start token of the text.
+        Raises ValueError if `task` or the layers before connections do not fit.
         """
         super().__init__(locals())
         self.v_done = _layers_done("v_biattention_id", v_biattention_id, connections, visual_layers)
@@ -184,10 +185,12 @@ class Vilbert(ScorerNetwork):
         task: int = 7,
         **order: Any,
     ) -> tuple[Self, dict[str, Tensor]]:
-        """As for every family.
+        """Return a network with the sizes of a published checkpoint, and the weights to load into it.
 
-        `task` counts where the checkpoint has an embedding per task; 7 is retrieval in COCO, 8 in Flickr30k. The order
-        of the layers is not in the weights either. The retrieval head is in fine-tuned ones only.
+        `task` is used if the checkpoint has an embedding per task: 7 is retrieval in COCO, 8 in Flickr30k. The order of
+        the layers (`v_biattention_id`, `t_biattention_id`) cannot be read off the weights either. Only fine-tuned
+        checkpoints have the retrieval head. Raises KeyError for a missing tensor, and CheckpointError if a number of
+        heads is not given.
         """
         published = {_rename(name): value for name, value in checkpoint.items()}
         weights = {name: v for name, v in published.items() if name.startswith(_KEPT) and ".q_dense" not in name}
@@ -214,7 +217,10 @@ class Vilbert(ScorerNetwork):
         return network, weights
 
     def encode_image(self, regions: RegionBatch) -> Visual:
-        """The regions after the layers that see no text, behind a token for the image: the mean of its regions."""
+        """Return the states of the regions after the layers before the first connection.
+
+        The first state of each image belongs to a token for the whole image, the mean of its regions.
+        """
         counts = torch.tensor(regions.counts, device=regions.features.device)
         mean = regions.features.sum(dim=1, keepdim=True) / counts[:, None, None]
         boxes = torch.cat([regions.corners, regions.areas], dim=-1)
@@ -228,7 +234,7 @@ class Vilbert(ScorerNetwork):
     def states(
         self, visual: Visual, ids: Tensor, mask: Tensor | None, positions: slice = slice(None)
     ) -> tuple[Tensor, Tensor]:
-        """Final states of text (B, T, width) and regions (B, R, visual_width), at all positions or some of each."""
+        """Return final states of text (B, T, width) and regions (B, R, visual_width), at all or some `positions`."""
         t, t_mask = self._embed_text(ids, mask)
         v, v_mask = visual.states, visual.mask
         for layer in self.layer[: self.t_done[0]]:
@@ -242,12 +248,15 @@ class Vilbert(ScorerNetwork):
         return t, v
 
     def pooled(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Summaries of text and image, (B, joint_width) each; the last layer of each for one token alone."""
+        """Return summaries of text and image, (B, joint_width) each.
+
+        The last layer of each stream is computed for its first token alone.
+        """
         t, v = self.states(visual, ids, mask, FIRST)
         return torch.relu(self.t_pooler(t)), torch.relu(self.v_pooler(v))
 
     def logits(self, visual: Visual, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What the head says (B, outputs) about each image and text."""
+        """Return the head's logits (B, outputs) of image-text pairs; `mask` (B, T) hides padding of `ids` (B, T)."""
         t, v = self.pooled(visual, ids, mask)
         return self.head(self.dropout(t * v))
 
@@ -259,12 +268,15 @@ class Vilbert(ScorerNetwork):
         task = self.task_embeddings.weight[self.task].expand(len(ids), 1, -1)
         summed = torch.cat([summed[:, :1], task, summed[:, 1:]], dim=1)
         embedded: Tensor = self.embeddings.dropout(self.embeddings.LayerNorm(summed))
-        # Texts are padded at their end, so one more token in front is one more that is not hidden.
+        # Texts are padded at their end, so the token added in front adds a position that is not masked.
         return embedded, None if mask is None else torch.cat([mask.new_ones(len(mask), 1), mask], dim=1)
 
 
 def _layers_done(key: str, given: Sequence[int] | None, connections: int, layers: int) -> list[int]:
-    """How many of a stream's layers come before each connection; ValueError where these numbers do not fit."""
+    """Return how many layers of a stream precede each connection, by default the layout of the published weights.
+
+    Raises ValueError if the given numbers do not fit.
+    """
     done = [layers - left for left in range(connections, 0, -1)] if given is None else list(given)
     if len(done) != connections or not done or any(later < sooner for sooner, later in pairwise([0, *done, layers])):
         raise ValueError(
@@ -276,14 +288,14 @@ def _layers_done(key: str, given: Sequence[int] | None, connections: int, layers
 
 
 def _through(layers: nn.ModuleList, states: Tensor, mask: Tensor | None, positions: slice) -> Tensor:
-    """States after some layers, perhaps none, of which the last gives these positions only."""
+    """Return states after some layers, or none. The last layer computes `positions` only."""
     for number, layer in enumerate(layers, start=1):
         states = layer(states, mask, positions if number == len(layers) else slice(None))
     return states if len(layers) else states[:, positions]
 
 
 def _rename(name: str) -> str:
-    """The name here of a tensor, with or without the prefixes that it may have."""
+    """Return the name of a tensor in this network, without the prefixes that it may have."""
     name = without_prefixes(name, "module", "bert", "encoder").replace("embeddings.task_embed", "task_embed", 1)
     for original, ours in _PARTS.items():
         name = name.replace(original, ours)

@@ -1,1 +1,1 @@
-"""The loop: one trainer, its batches, optimizer, checkpoints and validation."""
+"""Training loop: the trainer with its batches, optimizers, checkpoints and validation."""

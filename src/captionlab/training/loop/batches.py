@@ -1,4 +1,4 @@
-"""Batches of training data, in an order that depends on the seed and the step alone (captionlab.order)."""
+"""Batches of training data, in an order that depends only on the seed and the step (captionlab.order)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,10 @@ from captionlab.order import Order, Places
 
 
 class Batches:
-    """Where batches come from: `batches[step]`, from 0 over all epochs, depends on nothing but the step and a seed.
+    """Base class of batches: `batches[step]`, with steps from 0 over all epochs, depends only on the step and the seed.
 
-    To be computed in parts, a batch has `split(parts)`, and each part a `weight`. An epoch has `len(batches)`.
+    `len(batches)` is the number of batches in an epoch. A batch has `split(parts)`, which returns parts to be computed
+    separately, and each part has a `weight`.
     """
 
     order: Order
@@ -27,7 +28,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class CaptionBatch:
-    """Reference captions to be learnt, each with its image."""
+    """Reference captions to learn, each with its image."""
 
     visual: torch.Tensor
     """(B, ...) features of the images, a row for each caption"""
@@ -40,20 +41,21 @@ class CaptionBatch:
 
     @property
     def weight(self) -> float:
-        """Number of tokens: the loss of a batch is a mean over them."""
+        """Return the number of tokens, because the loss of a batch is a mean over tokens."""
         return float(self.mask.sum())
 
     def split(self, parts: int) -> list["CaptionBatch"]:
-        """The same batch in so many parts of nearly equal size."""
+        """Split the batch into parts of nearly equal size."""
         pieces = zip(*(tensor.tensor_split(parts) for tensor in (self.visual, self.tokens, self.mask)), strict=True)
         return [CaptionBatch(visual, tokens, mask, self.epoch) for visual, tokens, mask in pieces]
 
 
 class CaptionBatches(Batches):
-    """Batches to learn references from: in each epoch every image comes once, with captions of its own at random.
+    """Batches of references: in each epoch every image comes once, with random captions of its own.
 
-    With several captions per image they are consecutive ones from a random start, or, where it has fewer, drawn with
-    replacement: as in github.com/ruotianluo/ImageCaptioning.pytorch (captioning/data/dataloader.py).
+    If an image has at least `per_image` captions, consecutive captions from a random start are used. Otherwise captions
+    are drawn with replacement. This follows github.com/ruotianluo/ImageCaptioning.pytorch
+    (captioning/data/dataloader.py).
     """
 
     def __init__(
@@ -66,12 +68,11 @@ class CaptionBatches(Batches):
         per_image: int = 1,
         places: Places | None = None,
     ):
-        """Make batches of `size` images and `per_image` captions of each, those of an image in consecutive rows.
+        """Make batches of `size` images and `per_image` captions of each, the captions of an image in consecutive rows.
 
-        `visual` is (images, ...), on the device where the batches are wanted; `captions` has, for each image, the token
-        ids of each of its references, the end token included; `padding` is the id that fills up short captions;
-        `places` says where what is read of the images lies, where it may be larger than memory. ValueError: an image
-        without a caption.
+        `visual` is (images, ...), on the device of the batches. `captions` has, for each image, the token ids of each
+        of its references, the end token included. `padding` is the id that fills up short captions. `places` says where
+        the images lie in a table that may be larger than memory. Raises ValueError for an image without captions.
         """
         if empty := [row for row, references in enumerate(captions) if not references]:
             raise ValueError(f"{len(empty)} training images have no caption, the first is number {empty[0]}")
@@ -101,7 +102,7 @@ class CaptionBatches(Batches):
         )
 
     def _drawn(self, rows: np.ndarray, epoch: int) -> np.ndarray:
-        """Ranks (images, per_image) of the captions of these images in an epoch."""
+        """Return the ranks (images, per_image) of the captions that are used for the images `rows` in an epoch."""
         if epoch != self._epoch:
             self._epoch, self._draws = epoch, self.order.generator(epoch, purpose=1).random(self.order.rows)
             self._single = self.order.generator(epoch, purpose=2).random((self.order.rows, self.per_image))
@@ -114,7 +115,7 @@ class CaptionBatches(Batches):
 
 @dataclass(frozen=True)
 class ImageBatch:
-    """Images to be captioned: all of a batch, or the part of it that starts at row `start`."""
+    """Images to caption: a whole batch, or the part of a batch that starts at row `start`."""
 
     visual: torch.Tensor
     """(B, ...) features of the images of this part"""
@@ -129,29 +130,29 @@ class ImageBatch:
 
     @property
     def rows(self) -> torch.Tensor:
-        """(B * captions,) for each caption, the rank of its image in the whole batch."""
+        """Return for each caption the rank of its image in the whole batch, (B * captions,)."""
         ranks = torch.arange(self.start, self.start + len(self.visual), device=self.images.device)
         return ranks.repeat_interleave(self.captions)
 
     @property
     def weight(self) -> float:
-        """Number of images: the loss of a batch is a mean over them."""
+        """Return the number of images, because the loss of a batch is a mean over images."""
         return float(len(self.visual))
 
     def split(self, parts: int) -> list["ImageBatch"]:
-        """The same batch in so many parts of nearly equal size; each still knows the images of the whole batch."""
+        """Split the batch into parts of nearly equal size; each part keeps the images of the whole batch."""
         pieces = self.visual.tensor_split(parts)
         starts = np.cumsum([self.start, *(len(piece) for piece in pieces)])
         return [replace(self, visual=piece, start=int(start)) for piece, start in zip(pieces, starts[:-1], strict=True)]
 
 
 class ImageBatches(Batches):
-    """Batches of images alone, for objectives that reward the captioner's own captions."""
+    """Batches of images without references, for objectives that reward the captioner's own captions."""
 
     def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None, updates: int = 1):
-        """Make batches of `size` images, each for so many updates in a row.
+        """Make batches of `size` images, each repeated for `updates` consecutive updates.
 
-        `visual` and `places` are as of CaptionBatches.
+        `visual` and `places` are as for CaptionBatches.
         """
         self.visual, self.updates = visual, updates
         self.order = Order(len(visual), size, seed, places)

@@ -1,8 +1,8 @@
-"""Checkpoints of a training: files that a kill at any moment cannot harm.
+"""Checkpoints of a training: files that a kill at any moment cannot damage.
 
-They lie in a directory that is no declared output of any rule, because a workflow wipes the outputs of a failed job.
-The name of a file holds the fingerprint of its training, its step and a digest of its own content. So a training never
-resumes from another one's checkpoint, and a damaged file is recognised and passed over for the one before it.
+They lie in a directory that is no declared output of any rule, because a workflow deletes the outputs of a failed job.
+The name of a file holds the fingerprint of its training, its step and a digest of its content. So a training never
+resumes from the checkpoint of another training, and a damaged file is detected and the file before it is used.
 """
 
 import hashlib
@@ -27,23 +27,27 @@ from captionlab.tracking.tracker import NOBODY, tracker_of
 
 logger = logging.getLogger(__name__)
 
-# The newest may be damaged by a failing disk; the one before it is then there.
+# Number of checkpoints that are kept. If a failing disk damages the newest checkpoint, the one before it is used.
 KEPT = 2
-# How the files of checkpoints end, and the files of the weights of snapshots.
+# Suffixes of the files of checkpoints, and of the weights of snapshots.
 STATE, WEIGHTS = ".pt", ".weights"
 
 
 def fingerprint(job: Any) -> str:
-    """A digest of all that a training follows from: code, versions, config and seed of its job, and what it reads."""
+    """Return a digest of everything that determines a training.
+
+    It covers code, versions, config and seed of the job, and the contents of its inputs.
+    """
     parameters = {name: job.params[name] for name in ("code", "versions", "config", "seed")}
     whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 def job_arguments(job: Any) -> dict[str, Any]:
-    """What `train` is told of a rule's job: its seed, its device, who watches, where log and checkpoints go, how often.
+    """Return the keyword arguments of `train` for a rule's job.
 
-    Checkpoints lie in results/state, in a folder named as that of the weights.
+    They are seed, log path, state directory, fingerprint, device, tracker, snapshots and the frequency of checkpoints.
+    The state directory lies in results/state and is named like the folder of the weights.
     """
     return {
         "seed": job.params.seed,
@@ -53,23 +57,26 @@ def job_arguments(job: Any) -> dict[str, Any]:
         "device": device(),
         "tracker": tracker_of(job) if is_first() else NOBODY,
         "snapshots": job.params.config.get("snapshots", []),
-        # A section of the config and no parameter of the rule: how often they are written invalidates nothing.
+        # Read from the config and not a parameter of the rule, so that a change does not rerun the training.
         **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
     }
 
 
 class Resumable:
-    """What goes on from a checkpoint: the attributes in `kept`, tensors and plain values or resumable themselves."""
+    """Base class of objects that are saved in checkpoints and restored from checkpoints.
+
+    The attributes named in `kept` are saved: tensors, plain values, modules, or other resumable objects.
+    """
 
     kept: tuple[str, ...] = ()
 
     def state_dict(self) -> dict[str, Any]:
-        """What is kept, by name."""
+        """Return the attributes in `kept` by name, resumable objects as their state."""
         values = {name: _resumable(getattr(self, name)) for name in self.kept}
         return {name: value.state_dict() if isinstance(value, Resumable) else value for name, value in values.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Restore the attributes in `kept` from a saved state."""
         for name in self.kept:
             if isinstance(value := _resumable(getattr(self, name)), Resumable):
                 value.load_state_dict(state[name])
@@ -78,19 +85,19 @@ class Resumable:
 
 
 class Changing(Resumable):
-    """Of a network what a training can change: the parameters that are not frozen, and the buffers."""
+    """State of a network that a training can change: the parameters that are not frozen, and the buffers."""
 
     def __init__(self, network: torch.nn.Module):
         self.network = network
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """These tensors, by name."""
+        """Return the tensors that a training can change, by name."""
         whole = self.network.state_dict(keep_vars=True).items()
         changing = {name: value for name, value in whole if value.requires_grad or not isinstance(value, Parameter)}
         return {name: value.detach() for name, value in changing.items()}
 
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Give the network saved ones; RuntimeError where they are others than it has."""
+        """Load saved tensors. Raises RuntimeError for a tensor whose name or shape the network does not have."""
         self.network.load_state_dict({**self.network.state_dict(), **state})
 
 
@@ -99,7 +106,7 @@ def _resumable(value: Any) -> Any:
 
 
 class Checkpoints:
-    """The checkpoints and the snapshots of one training, and when the next checkpoint is due."""
+    """The checkpoints and snapshots of a training."""
 
     def __init__(
         self,
@@ -109,10 +116,10 @@ class Checkpoints:
         steps: int | None = None,
         snapshots: Sequence[int] = (),
     ):
-        """Open the directory and delete what other trainings, or a killed one, left in it.
+        """Open the directory and delete files of other trainings and unfinished files.
 
-        A checkpoint is due every so many seconds and, where given, every so many steps. `snapshots` are the steps after
-        which the training keeps its weights.
+        A checkpoint is due every `seconds` and, if `steps` is set, every `steps` updates. `snapshots` are the steps
+        after which the training keeps its weights.
         """
         self.directory, self.seconds, self.steps, self.snapshots = Path(directory), seconds, steps, snapshots
         self.key = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
@@ -123,19 +130,25 @@ class Checkpoints:
         self.last = time.monotonic()
 
     def due(self, step: int) -> bool:
-        """Whether a checkpoint should be written now that `step` updates are done."""
+        """Return whether a checkpoint should be written after `step` updates."""
         late = time.monotonic() - self.last >= self.seconds
         return late or (self.steps is not None and step % self.steps == 0)
 
     def newest(self) -> dict[str, Any] | None:
-        """The latest state that is intact, as all snapshots before it are, on the CPU; None when there is none."""
+        """Return the newest intact state, on the CPU, or None if there is none.
+
+        A state counts only if all snapshots up to its step are intact.
+        """
         for path in reversed(self._saved(STATE)):
             if self._intact(path) and all(self._taken(step) for step in self.snapshots if step <= _step(path)):
                 return _read(path)
         return None
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
-        """Write the state after `step` updates and delete the oldest; if the disk refuses, warn and go on without."""
+        """Write the state after `step` updates and delete old checkpoints but the newest KEPT.
+
+        If the file cannot be written, a warning is logged and the training continues.
+        """
         try:
             self._write(step, state, STATE)
             for path in self._saved(STATE)[:-KEPT]:
@@ -146,7 +159,7 @@ class Checkpoints:
         self.last = time.monotonic()
 
     def save_snapshot(self, step: int, weights: Mapping[str, torch.Tensor]) -> None:
-        """Write the weights after `step` updates, in the place of any that an interrupted attempt left."""
+        """Write the weights after `step` updates, and replace files that an interrupted attempt left."""
         for path in self._saved(WEIGHTS, step):
             path.unlink()
         self._write(step, weights, WEIGHTS)
@@ -200,5 +213,5 @@ def _step(checkpoint: Path) -> int:
 
 
 def remove(directory: str | os.PathLike[str]) -> None:
-    """Delete all checkpoints, when the outputs of the training are in their places."""
+    """Delete all checkpoints, once the outputs of the training are in place."""
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What captioners are trained with: the train split of a corpus, perhaps its references, and what a reward asks."""
+"""Training data of captioners: the train split of a corpus, its references, and the models of a reward."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a captioner is trained with; what its objective does not ask for is not read."""
+    """Training data of a captioner. Tables are read on first use, so data that no objective uses is not read."""
 
     images: Path
     features: Sequence[str]
@@ -43,42 +43,48 @@ class TrainingData:
 
     @cached_property
     def ids(self) -> list[str]:
-        """The training images."""
+        """Return the ids of the training images."""
         return training_images(self.images)
 
     @cached_property
     def visual(self) -> Any:
-        """The training images as the captioner reads them, by row: embeddings (images, d) for most, on the device."""
+        """Return the training images as the captioner reads them, by row, on the device.
+
+        For most captioners these are embeddings (images, d).
+        """
         return self.visual_of(self.ids)
 
     def visual_of(self, ids: Sequence[str]) -> Any:
-        """The same of these images."""
+        """Return the images `ids` as the captioner reads them, by row, on the device.
+
+        For most captioners these are embeddings (images, d).
+        """
         if (images := self.captioner.open_images(self.features, self.tokenizer)) is not None:
             return Rows(images, ids, self.device)
         return load_embeddings(self.features, ids).values.to(self.device)
 
     @cached_property
     def texts(self) -> list[list[str]]:
-        """The references of each training image; ValueError where the objective was not to read any."""
+        """Return the references of each training image. Raises ValueError if there is no table of captions."""
         if not self.captions:
             raise ValueError("this objective reads references, and no table of captions was given")
         return references(self.captions, self.ids)
 
     @property
     def encoded(self) -> list[list[list[int]]]:
-        """Token ids of each of them."""
+        """Return the token ids of each reference of each training image."""
         return encode_references(self.texts, self.tokenizer, self.captioner.longest, self.captioner.cut_keeps_end)
 
     @property
     def order(self) -> dict[str, Any]:
-        """Size, seed and places of batches."""
+        """Return size, seed and places of batches, as keyword arguments of batches."""
         return {"size": self.batch, "seed": self.seed, "places": self.places}
 
     @property
     def places(self) -> Places | None:
-        """Where the training images lie in the regions that are read; None for embeddings or pixels.
+        """Return where the regions of the training images lie in their table, or None if no regions are read.
 
-        The captioner's own regions, or else those of the first reward model that has some.
+        If the captioner reads embeddings or pixels, the regions of the first reward model that reads regions count.
         """
         if isinstance(self.visual, Rows):
             return self.visual.images.places(self.ids)
@@ -89,7 +95,10 @@ class TrainingData:
 
 
 def training_images(images: Path, of: str = "train") -> list[str]:
-    """Ids of the images of a split, in the order of the annotation file; ValueError when there are none."""
+    """Return the ids of the images of a split, in the order of the annotation file.
+
+    Raises ValueError if the split has no images.
+    """
     table = read_table(images, IMAGES, columns=["image_id", "position", "split"]).sort_by("position").to_pydict()
     ids = [image_id for image_id, split in zip(table["image_id"], table["split"], strict=True) if split == of]
     if not ids:
@@ -100,7 +109,7 @@ def training_images(images: Path, of: str = "train") -> list[str]:
 
 
 def references(captions: Path, ids: Sequence[str]) -> list[list[str]]:
-    """The references of each image of `ids`, in that order; ValueError that names an image without any."""
+    """Return the references of each image of `ids`, in their order. Raises ValueError for an image without any."""
     table = read_table(captions, CAPTIONS)
     try:
         return texts_by_image(table, ids)
@@ -109,7 +118,10 @@ def references(captions: Path, ids: Sequence[str]) -> list[list[str]]:
 
 
 def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
-    """The same from a table that was read; ValueError for an image without one."""
+    """Return the captions of each image of `ids`, in their order, from a table of captions.
+
+    Raises ValueError for an image without captions.
+    """
     found: dict[str, list[str]] = {image_id: [] for image_id in ids}
     for image_id, caption in zip(captions["image_id"].to_pylist(), captions["caption"].to_pylist(), strict=True):
         if image_id in found:
@@ -120,7 +132,7 @@ def texts_by_image(captions: pa.Table, ids: Sequence[str]) -> list[list[str]]:
 
 
 def other_texts(captions: Path, ids: Sequence[str]) -> list[str]:
-    """The captions of all images that are not among `ids`."""
+    """Return the captions of all images that are not among `ids`."""
     table = read_table(captions, CAPTIONS, ["image_id", "caption"])
     return table.filter(pc.invert(pc.is_in(table["image_id"], pa.array(ids))))["caption"].to_pylist()
 
@@ -128,9 +140,10 @@ def other_texts(captions: Path, ids: Sequence[str]) -> list[str]:
 def encode_references(
     texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int, cut_keeps_end: bool = False
 ) -> list[list[list[int]]]:
-    """Token ids of each reference of each image, with an end token; those of more than `longest` tokens are cut.
+    """Return the token ids of each reference of each image, with an end token.
 
-    A reference that is cut loses its end token, or, with `cut_keeps_end`, one more of its other tokens.
+    References of more than `longest` tokens are cut. A cut reference loses its end token. With `cut_keeps_end` it keeps
+    the end token and loses another token instead.
     """
     encoded = iter(tokenizer.encode([text for of_image in texts for text in of_image]))
     tokens = [[[*next(encoded), tokenizer.end] for _ in of_image] for of_image in texts]

@@ -1,8 +1,8 @@
-"""The one trainer: precision, accumulation, clipping, schedule, log, checkpoint and resume for any objective.
+"""The trainer of all objectives: precision, accumulation, clipping, schedule, log, checkpoints and resuming.
 
-A batch is computed as a whole, or in parts: as many as `optimizer.accumulate` says, and at least one for each process
-that takes part. What an objective draws at random for a part is a function of seed, step and part. So nothing about
-random numbers has to be saved, and the same parts give the same training whichever process computes them.
+A batch is computed as a whole or in parts: as many as `optimizer.accumulate` says, and at least one for each process.
+Random draws of an objective for a part depend only on seed, step and part. So no random state has to be saved, and the
+same parts give the same training, whichever process computes them.
 """
 
 import logging
@@ -39,22 +39,25 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Objective(Resumable):
-    """What a captioner, encoder or scorer is trained to do; one that keeps nothing between batches has a loss."""
+    """Base class of training objectives of captioners, encoders and scorers.
+
+    An objective that keeps nothing between batches needs only `loss`.
+    """
 
     def loss(self, model: Any, batch: Any) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The scalar loss of a batch, or of a part of it, with its gradient; and scalars for the log, by name."""
+        """Return the scalar loss of a batch or a part, with gradient, and scalars for the log, by name."""
         raise NotImplementedError(f"{type(self).__name__} has no loss")
 
     def end_batch(self) -> None:
-        """All parts of the batch were seen, and their gradients are known."""
+        """Handle the end of a batch: the trainer has computed the gradients of all its parts."""
 
     def earned(self, batch: Any, captions: Sequence[str]) -> list[float | None]:
-        """The reward of each of these captions of a batch's images; None where captions earn nothing."""
+        """Return the reward of each caption of a batch's images, or None where captions earn nothing."""
         return [None] * len(captions)
 
 
 class Validation(Resumable):
-    """Which of the weights that a training passes through are kept: the best so far, by a score of the model."""
+    """Validation of a training, which keeps the best weights so far by a score of the model."""
 
     kept = ("best", "step", "weights", "examples")
 
@@ -66,10 +69,11 @@ class Validation(Resumable):
         select: bool = True,
         examples: Examples | None = None,
     ):
-        """Score the model every so many updates, under this name in the log; of equal scores the first one counts.
+        """Score the model every `every` updates, and log the score under `validation_` and `name`.
 
-        Without `select`, scores are logged and the weights of the last update stay. The score must not draw random
-        numbers: a training that goes on from a checkpoint would draw others. At each score `examples` are looked at.
+        The weights with the largest score are kept, the first weights of equal scores. Without `select`, scores are
+        logged and the weights of the last update are kept. The score must not draw random numbers, because a training
+        that resumes from a checkpoint would draw others. `examples` are recorded at each score.
         """
         self.score, self.every, self.name, self.select = score, every, f"validation_{name}", select
         self.examples = examples or Examples()
@@ -77,7 +81,10 @@ class Validation(Resumable):
         self.weights: dict[str, torch.Tensor] = {}
 
     def check(self, steps: int, snapshots: Collection[int]) -> None:
-        """Raise a ValueError when a training of so many updates, or until a snapshot, is too short for a validation."""
+        """Raise ValueError if no validation is due within `steps` updates.
+
+        If weights are selected, a validation must also be due by the first snapshot.
+        """
         if steps < (every := self.every):
             raise ValueError(f"validation.every is {every} and there are {steps} updates; set it to {steps} or less")
         if self.select and (first := min(snapshots, default=every)) < every:
@@ -87,7 +94,10 @@ class Validation(Resumable):
             )
 
     def after(self, model: Any, done: int) -> dict[str, float]:
-        """What to log after so many updates: the score, when it is due. Before the first, nothing is selected."""
+        """Return the score for the log after `done` updates, or nothing if no validation is due.
+
+        If the score is the best so far, the weights are kept; the weights before the first update are never kept.
+        """
         if done % self.every:
             return {}
         training = model.training
@@ -102,7 +112,7 @@ class Validation(Resumable):
 
 
 class Log:
-    """The rows of the log of a training of so many steps, compact enough to travel with each checkpoint."""
+    """Rows of the training log, compact enough to be saved in each checkpoint."""
 
     def __init__(self, steps: int) -> None:
         self.numbers: dict[str, array[Any]] = {"steps": array("q"), "epochs": array("q"), "values": array("d")}
@@ -110,7 +120,7 @@ class Log:
         self._of, self._said = steps, time.monotonic()
 
     def add(self, step: int, epoch: int, statistics: dict[str, float]) -> None:
-        """Add the statistics of an update; now and then, and of the last one, people are told."""
+        """Add the statistics of an update. At intervals, and after the last update, log a line."""
         self.numbers["steps"].extend([step] * len(statistics))
         self.numbers["epochs"].extend([epoch] * len(statistics))
         self.numbers["values"].extend(statistics.values())
@@ -120,19 +130,19 @@ class Log:
             logger.info("update %d of %d: %s", step, self._of, _in_words(statistics))
 
     def updates(self) -> dict[int, dict[str, float]]:
-        """The statistics of each update so far."""
+        """Return the statistics of each update so far, by step."""
         found: dict[int, dict[str, float]] = {}
         for step, name, value in zip(self.numbers["steps"], self.statistics, self.numbers["values"], strict=True):
             found.setdefault(step, {})[name] = value
         return found
 
     def state_dict(self) -> dict[str, Any]:
-        """The rows, as tensors and a list of names."""
+        """Return the rows, as tensors and a list of names."""
         numbers = {name: torch.from_numpy(np.array(column)) for name, column in self.numbers.items()}
         return {**numbers, "statistics": self.statistics}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the rows of a saved log."""
+        """Replace the rows with the rows of a saved log."""
         self.numbers = {name: array(old.typecode, state[name].tolist()) for name, old in self.numbers.items()}
         self.statistics = list(state["statistics"])
 
@@ -144,11 +154,11 @@ class Log:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The weights with which a training would end if it stopped after `updates` updates."""
+    """Weights with which a training would end if it stopped after `updates` updates."""
 
-    number: int  # of the config: epochs or updates
+    number: int  # epochs or updates, as in the config
     updates: int
-    weights: Callable[[], dict[str, torch.Tensor]]  # those that the training changes
+    weights: Callable[[], dict[str, torch.Tensor]]  # returns the weights that the training changes
 
 
 def train(
@@ -168,14 +178,17 @@ def train(
     validation: Validation | None = None,
     tracker: Tracker = NOBODY,
 ) -> list[Snapshot]:
-    """Train `model` in place, on the device where its parameters and the batches are, and write the log.
+    """Train `model` in place, on the device of its parameters and batches, write the log, and return the snapshots.
 
-    The model ends with the weights that `validation` found best, or with the last ones. Checkpoints go to
-    `state_directory`, and training goes on from the newest one of the same `fingerprint` there; on the CPU it ends with
-    the same bytes as without the interruption. The caller deletes the folder when the outputs are in their places.
-    Every process calls this alike; the first one writes. Return the snapshots: see `snapshots` in config/README.md.
-    SIGTERM or SIGINT: the update is finished, a checkpoint written, and SystemExit raised with 128 + the signal.
-    A loss or gradient that is not finite: FloatingPointError, and nothing is written.
+    The model ends with the weights that `validation` selected, or with the last weights. Checkpoints are written to
+    `state_directory`, and training resumes from the newest checkpoint there with the same `fingerprint`. On the CPU a
+    resumed training ends with the same bytes as an uninterrupted training. The caller deletes the directory when the
+    outputs are in place. Every process calls this function with the same arguments, and the first process writes. For
+    `snapshots` see config/README.md.
+
+    On SIGTERM or SIGINT, the update is finished, a checkpoint is written, and SystemExit is raised with 128 + the
+    signal. Raises FloatingPointError if a loss or gradient is not finite, and then writes nothing. Raises ValueError if
+    warmup or validation do not fit the number of updates, or if a batch cannot be cut into its parts.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch, steps = len(batches), _updates(optimizer, len(batches))
@@ -214,7 +227,7 @@ def train(
 
 
 def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
-    """How many updates a training has; ValueError where the warmup has more."""
+    """Return the number of updates of a training. Raises ValueError if the warmup is longer."""
     steps = int(optimizer["steps"]) if "steps" in optimizer else int(optimizer["epochs"]) * per_epoch
     if (warmup := int(optimizer.get("warmup", 0))) > steps:
         raise ValueError(f"optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less")
@@ -222,7 +235,7 @@ def _updates(optimizer: Mapping[str, Any], per_epoch: int) -> int:
 
 
 def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: int) -> int:
-    """Give everything the state that it had in a checkpoint, if there is one; the number of updates done."""
+    """Restore all objects from a checkpoint, if there is one, and return the number of updates done."""
     if state is None:
         return 0
     for name, owner in saved.items():
@@ -232,9 +245,10 @@ def _restore(state: Mapping[str, Any] | None, saved: Mapping[str, Any], steps: i
 
 
 def _save(checkpoints: Checkpoints, saved: Mapping[str, Any], done: int, stops: bool) -> None:
-    """Write the snapshot after so many updates, if it is asked for, and a checkpoint, if one is due or training stops.
+    """Write the snapshot after `done` updates, if one is requested, and a checkpoint, if one is due or training stops.
 
-    A snapshot has the weights that the training would end with: those that the validation selected, if it selects any.
+    A snapshot has the weights that the training would end with: the weights that the validation selected, if it selects
+    any.
     """
     if done in checkpoints.snapshots:
         selects = "validation" in saved and saved["validation"].select
@@ -244,17 +258,17 @@ def _save(checkpoints: Checkpoints, saved: Mapping[str, Any], done: int, stops: 
 
 
 def _update(done: int, statistics: Mapping[str, float], validation: Validation | None) -> Update:
-    """What those who watch see of an update."""
+    """Return an update as trackers show it."""
     return Update(done, statistics, validation.examples.at(done) if validation else ())
 
 
 def _history(log: Log, validation: Validation | None) -> list[Update]:
-    """The same of all updates so far."""
+    """Return all updates so far as trackers show them."""
     return [_update(done, statistics, validation) for done, statistics in log.updates().items()]
 
 
 def _stop(number: int, done: int, steps: int) -> None:
-    """End the process as a signal asked for, when all that train together got there."""
+    """Raise SystemExit for a signal, once all processes have arrived."""
     wait_for_all()
     logger.warning("Stopped by %s after update %d of %d; run again to go on.", signal.Signals(number).name, done, steps)
     raise SystemExit(128 + number)
@@ -278,12 +292,12 @@ def _gradients(
     """Compute the gradients of a batch, clip them, and return the statistics of the update.
 
     The parameters must have no gradients yet. `place` is the seed and the step. Each process computes its share of the
-    batch; gradients and statistics are those of the whole batch. A loss or gradient that is not finite raises a
-    FloatingPointError.
+    batch; gradients and statistics refer to the whole batch. Raises FloatingPointError if the loss or the gradient is
+    not finite, and ValueError if the batch cannot be cut into its parts.
     """
     count = max(int(config.get("accumulate", 1)), processes())
     parts = batch.split(count) if count > 1 else [batch]
-    # A part counts by its weight, so that the sum of the parts' losses is the loss of the whole batch.
+    # Each part is weighted, so that the sum of the parts' losses is the loss of the whole batch.
     weights = [part.weight for part in parts] if count > 1 else [1.0]
     if min(weights) == 0:
         raise ValueError(f"a batch cannot be cut into {count} parts; set optimizer.batch to {count} or more")
@@ -291,7 +305,7 @@ def _gradients(
     sums: dict[str, torch.Tensor] = {}
     for number in share(range(count)):
         fraction = weights[number] / sum(weights)
-        # Every generator of random numbers that an objective may draw from.
+        # Seed every generator of random numbers that an objective may use.
         high, low = np.random.SeedSequence((*place, number)).generate_state(2)
         random.seed(int(low))
         np.random.seed(low)  # noqa: NPY002
@@ -311,7 +325,7 @@ def _gradients(
         torch.nn.utils.clip_grads_with_norm_(parameters, clip_norm, norm)
     if clip_value := config.get("clip_value"):
         torch.nn.utils.clip_grad_value_(parameters, clip_value)
-    # One transfer from the device for all numbers.
+    # All numbers are transferred from the device at once.
     statistics = dict(zip(sums, torch.stack(list(sums.values())).tolist(), strict=True))
     if not math.isfinite(statistics["loss"]) or not math.isfinite(statistics["gradient_norm"]):
         raise FloatingPointError(
@@ -327,7 +341,7 @@ def _in_words(statistics: dict[str, float]) -> str:
 
 @contextmanager
 def _stop_requests() -> Iterator[list[int]]:
-    """The signals that asked the training to stop, as they come; only a main thread receives any."""
+    """Yield the list of received stop signals, to which new signals are added. Only a main thread receives signals."""
     received: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
     previous = {one: signal.signal(one, lambda number, frame: received.append(number)) for one in signals}

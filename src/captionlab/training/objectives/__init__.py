@@ -1,1 +1,1 @@
-"""What captioners, encoders and scorers are trained to do."""
+"""Training objectives of captioners, encoders and scorers, one in each module."""

@@ -1,4 +1,4 @@
-"""Training CLIP from scratch: an image and its caption close together, all other pairs of the batch apart."""
+"""Train CLIP from scratch: an image and its caption are pulled together, all other pairs of the batch apart."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,10 @@ from captionlab.training.loop.trainer import Objective, train
 
 # The largest factor between cosine and logit (Radford et al. 2021, section 2.5).
 LARGEST_SCALE = 100.0
-# The usual length of an image embedding of OpenAI's ViT-B/32. The loss asks for directions only and leaves lengths to
-# chance, but captioners and region features read embeddings as they are. Measured in the toy world, on training images
-# set aside: at length 45, as it came out, an FC captioner named an object .80 times as often as people do, at 10 .83.
+# Mean length of image embeddings, as usual for OpenAI's ViT-B/32, and the number of images that it is measured on. The
+# loss determines directions only and leaves lengths arbitrary, but captioners and region features read embeddings
+# without normalising. On held-out training images of the toy world, an FC captioner named an object .80 times as often
+# as people do at length 45, which the training had produced, and .83 times as often at length 10.
 LENGTH, MEASURED = 10.0, 1000
 
 
@@ -36,7 +37,7 @@ class ContrastiveObjective(Objective):
         self.mean, self.std = mean, std
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[Tensor, dict[str, Any]]:
-        """The loss (nats), and how often a caption finds its image in the batch."""
+        """Return the loss (nats) of a batch, with gradient, and retrieval accuracy and logit scale as statistics."""
         images = normalize(model.encode_image(normalise(batch.visual, self.mean, self.std)), dim=1)
         texts = normalize(encode_tokens(model, batch.tokens), dim=1)
         scale = model.logit_scale.clamp(max=math.log(LARGEST_SCALE)).exp()
@@ -47,10 +48,11 @@ class ContrastiveObjective(Objective):
 
 
 class SmallVocabulary:
-    """A text tower that for the time of its training knows only the tokens of the training captions.
+    """Temporary table of token embeddings with only the tokens of the training captions.
 
-    The other rows of its table of token embeddings would get no gradient, but each update would pass over all 49,408.
-    Ids keep their order, so the end token stays the largest. Rows of other tokens keep their initial values.
+    It replaces the table of the text tower during training. The other rows of the full table would get no gradient, but
+    each update would pass over all 49,408 rows. Ids keep their order, so the end token stays the largest. Rows of other
+    tokens keep their initial values.
     """
 
     def __init__(self, model: Any, tokens: Sequence[Sequence[int]]):
@@ -61,11 +63,11 @@ class SmallVocabulary:
         model.token_embedding = small
 
     def encode(self, tokens: Sequence[int]) -> list[int]:
-        """The ids that stand for these tokens during training."""
+        """Return the ids of tokens in the small table."""
         return torch.searchsorted(self.ids, torch.tensor(tokens)).tolist()
 
     def restore(self) -> None:
-        """Put the trained rows back among all others."""
+        """Copy the trained rows into the full table, and put the full table back into the model."""
         self.table.weight.data[self.ids] = self.model.token_embedding.weight.data
         self.model.token_embedding = self.table
 
@@ -80,18 +82,19 @@ def train_clip(
     threads: int = 1,
     **training: Any,
 ) -> Clip:
-    """Train a CLIP on images and captions, one random caption of an image at a time.
+    """Train a CLIP on images and captions, with one random caption of each image per epoch.
 
-    `config` has `architecture` (of open_clip) and `optimizer`; `images` has the columns image_id and PLACE,
-    `captions` image_id and caption. The images are decoded once and kept as bytes on the device. The other arguments
-    are the trainer's. On the CPU the weights depend on these arguments alone, to the byte.
+    `config` has `architecture` (of open_clip) and `optimizer`. `images` has the columns image_id and PLACE, `captions`
+    the columns image_id and caption. The images are decoded once and kept as bytes on the device. Other arguments are
+    passed to the trainer. On the CPU the weights depend on these arguments alone, to the byte. Raises ValueError if
+    `optimizer.accumulate` is not 1 or if an image has no caption.
     """
     if config["optimizer"].get("accumulate", 1) != 1:
         raise ValueError("optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast")
     architecture = config["architecture"]
     model = build(architecture, seed).to(device)
     if isinstance(architecture["vision_cfg"]["layers"], list):
-        # Convolutions with few channels take two thirds of the time when the channels of a pixel lie side by side.
+        # Convolutions with few channels take two thirds of the time if the channels of a pixel are adjacent in memory.
         model.visual.to(memory_format=torch.channels_last)
     texts = texts_by_image(captions, images["image_id"].to_pylist())
     flat = tokenise([text for of_image in texts for text in of_image], model.context_length)
@@ -111,9 +114,9 @@ def train_clip(
 
 @torch.no_grad()
 def set_length(clip: Clip, pixels: Tensor) -> None:
-    """Scale the last layer of the image tower so that embeddings of images (n, 3, height, width) have a mean LENGTH.
+    """Scale the last layer of the image tower so that image embeddings have the mean length LENGTH.
 
-    Where several embeddings are compared by their cosine, this changes nothing.
+    The length is measured on `pixels`, images (n, 3, height, width) as bytes. Cosines of embeddings do not change.
     """
     lengths = torch.cat([clip.embed_images(part).norm(dim=1) for part in pixels.split(100)])
     tower = clip.model.visual
@@ -123,7 +126,7 @@ def set_length(clip: Clip, pixels: Tensor) -> None:
 
 
 def decode_all(images: pa.Table, size: int, threads: int) -> Tensor:
-    """All images of a table as bytes (n, 3, size, size)."""
+    """Return all images of a table as bytes (n, 3, size, size)."""
     pixels = torch.empty(len(images), 3, size, size, dtype=torch.uint8)
     for row, image in enumerate(progress(decode([images], partial(crop, size=size), threads), "images", len(images))):
         pixels[row] = image

@@ -1,7 +1,7 @@
-"""Learning to match: a scorer tells captions that match an image from captions that do not; and how well it does so.
+"""Image-text matching: train a scorer to separate matching from other captions, and measure its accuracy.
 
-A negative is a caption of another image: of any (random), or of one of those that an encoder finds most alike (hard).
-A caption that the image itself has too is no negative.
+A negative is a caption of another image: of any image (random), or of an image that an encoder ranks among the most
+similar (hard). A caption that the image itself also has is no negative.
 """
 
 from collections.abc import Sequence
@@ -23,22 +23,25 @@ from captionlab.scorers.scorer import NetworkScorer
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
 
-# Draws of a negative before one that is also true of the image is accepted.
+# Number of draws after which a negative that is also a caption of the image is accepted.
 DRAWS = 8
-# Images whose captions are scored together in an examination.
+# Number of images whose captions are scored together in `examine`.
 CHUNK = 64
 
 
 class Negatives:
-    """Where captions that do not match come from."""
+    """Source of captions that do not match an image."""
 
     def __init__(self, captions: Sequence[Sequence[str]], neighbours: np.ndarray):
-        """Negatives among these images: the captions of each, and rows (n, k) of the images that are most alike."""
+        """Take the captions of each image, and the rows (n, k) of the images that are most similar to it."""
         self.captions, self.neighbours = captions, neighbours
         self.own = [set(of_image) for of_image in captions]
 
     def draw(self, image: int, hard: bool, generator: np.random.Generator) -> str:
-        """A caption of another image that this one does not have too, if a few draws find one."""
+        """Return a caption of another image, a neighbour if `hard` is true.
+
+        Up to DRAWS captions are drawn until one is no caption of `image` itself. The last draw is returned in any case.
+        """
         caption = ""
         for _ in range(DRAWS):
             if hard:
@@ -52,13 +55,13 @@ class Negatives:
 
 
 def any_of(captions: Sequence[str], generator: np.random.Generator) -> str:
-    """One of these captions at random."""
+    """Return a random caption."""
     return captions[int(generator.integers(len(captions)))]
 
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Images, and captions about them of which some match."""
+    """Images with matching and non-matching captions."""
 
     regions: RegionBatch
     captions: list[str]
@@ -70,11 +73,11 @@ class PairBatch:
 
     @property
     def weight(self) -> float:
-        """Number of pairs: the loss of a batch is a mean over them."""
+        """Return the number of pairs, because the loss of a batch is a mean over pairs."""
         return float(len(self.captions))
 
     def split(self, parts: int) -> list["PairBatch"]:
-        """The same batch in so many parts with nearly the same number of images, each with its captions."""
+        """Split the batch into parts with nearly the same number of images, each image with its captions."""
         whole, pieces = self.regions, []
         for part in np.array_split(np.arange(len(whole.counts)), parts):
             counts = [whole.counts[row] for row in part]
@@ -87,7 +90,7 @@ class PairBatch:
 
 
 class MatchingBatches(Batches):
-    """Batches to learn matching from: each image of a batch with one of its captions and with one negative."""
+    """Batches for matching: each image of a batch with one of its captions and with one negative."""
 
     def __init__(
         self,
@@ -100,7 +103,7 @@ class MatchingBatches(Batches):
         seed: int,
         device: str = "cpu",
     ):
-        """Make batches of `size` images, each of which has `captions`; a share `hard` of the negatives is hard."""
+        """Make batches of `size` images, each with its `captions`; a share `hard` of the negatives is hard."""
         self.images, self.regions, self.captions, self.negatives = images, regions, captions, negatives
         self.hard, self.device = hard, device
         self.order = Order(len(images), size, seed, regions.places(images))
@@ -119,10 +122,10 @@ class MatchingBatches(Batches):
 
 
 class MatchingObjective(Objective):
-    """Cross-entropy of match or no match, the task that all four families were pre-trained on besides others."""
+    """Cross-entropy of match against no match, a pre-training task of all four families that read regions."""
 
     def loss(self, model: NetworkScorer, batch: PairBatch) -> tuple[Tensor, dict[str, Any]]:
-        """The loss (nats) of a batch with its gradient, and the share of pairs that are predicted right."""
+        """Return the loss (nats) of a batch, with gradient, and as a statistic the share of pairs predicted right."""
         logits = model.logits(model.encode_image(batch.regions), model.encode_text(batch.captions), batch.rows)
         matches = torch.tensor(batch.matches, device=logits.device)
         index = model.matching.match_index
@@ -137,12 +140,13 @@ class MatchingObjective(Objective):
 
 @torch.no_grad()
 def align_words(scorer: NetworkScorer, encoder: Any) -> None:
-    """Let each word piece of a new scorer start where a region that shows it starts, as far as an encoder knows.
+    """Initialise the word embeddings of a new scorer so that a word is near the regions that show it.
 
-    The regions must be embeddings by this encoder: its text tower puts words into the same space, from which the
-    scorer's projection of regions takes both. Without this, to find out which region a word is about takes a network
-    most of its training. (The published scorers start from BERT's words, and from far more data.) The deviation of the
-    embeddings stays what it was.
+    The regions must be embeddings by `encoder`. Its text tower embeds words in the same space, and the scorer's
+    projection of regions maps both. Without this initialisation, a network spends most of its training on learning
+    which region a word is about. (The published scorers start from BERT's word embeddings, and have far more data.) The
+    standard deviation of the word embeddings does not change. Raises ValueError if the widths of encoder, regions and
+    words do not fit.
     """
     texts = normalize(encoder.embed_texts([piece.removeprefix("##") for piece in scorer.words.pieces]), dim=1)
     words, regions = scorer.network.word_embeddings, scorer.network.region_projection
@@ -163,9 +167,9 @@ def examine(
     split: str,
     seed: int,
 ) -> dict[str, list[Any]]:
-    """Columns of a table of MATCHING: each caption of the images `ids` against one random and one hard negative.
+    """Return the columns of a MATCHING table: each caption against one random and one hard negative.
 
-    The images are none that the scorer was trained on.
+    `captions` are the captions of each of the images `ids`. The scorer must not have been trained on these images.
     """
     generator = np.random.default_rng(seed)
     drawn = {

@@ -1,1 +1,1 @@
-"""Rewards: what makes a caption good, one module each."""
+"""Rewards of captions, one kind in each module."""

@@ -1,7 +1,7 @@
-"""Rewards: how good the captioner's own captions are, without references.
+"""Retrieval rewards: how well a caption finds its image, without references.
 
 The discriminative reward of Dessì et al. (2023, section 3) asks a frozen retriever to find the image by its caption
-among the images of the batch. Rewards are to be maximised; the paper's code minimises their negatives.
+among the images of the batch. Rewards are maximised; the paper's code minimises their negatives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from captionlab.training.rewards.reward import Rewarded
 def scores(text: torch.Tensor, image: torch.Tensor, scale: float, normalised: bool = True) -> torch.Tensor:
     """Return the scaled score of each text with each image: (..., B, D) and (..., N, D) to (..., B, N).
 
-    A score is the cosine of the two embeddings or, if these are not to be normalised, their dot product.
+    A score is the cosine of the two embeddings or, if `normalised` is false, their dot product.
     """
     if normalised:
         text, image = normalize(text, dim=-1), normalize(image, dim=-1)
@@ -30,10 +30,11 @@ def scores(text: torch.Tensor, image: torch.Tensor, scale: float, normalised: bo
 
 
 def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Reward and accuracy (B,) of captions from their scores (B, C) with candidates, of which `target` (B,) is right.
+    """Return reward and accuracy (B,) of captions from their scores (B, C) with C candidates.
 
-    `discriminative` is the log-probability of the target in a softmax over the candidates, `accuracy` whether no other
-    candidate scores higher (a tie is in favour of the target), and `similarity` the score of the target.
+    `target` (B,) is the column of the right candidate. The reward `discriminative` is the log-probability of the target
+    in a softmax over the candidates, `accuracy` is 1 if no other candidate scores higher (a tie favours the target) and
+    else 0, and `similarity` is the score of the target. Raises KeyError for another `kind`.
     """
     right = scores.gather(1, target[:, None])[:, 0]
     accuracy = (right >= scores.max(1).values).to(scores.dtype)
@@ -44,9 +45,9 @@ def rewards(kind: str, scores: torch.Tensor, target: torch.Tensor) -> tuple[torc
 
 @dataclass(eq=False)
 class Discriminative:
-    """Retrieval of the image by its caption among the images of its group in the batch, by a frozen retriever.
+    """Reward of a frozen retriever that finds the image by its caption among a group of images of the batch.
 
-    With neighbours, each image has hard negatives of its own besides (Dessì et al. 2023, appendix D.2).
+    With `neighbours`, each image also has its own hard negatives (Dessì et al. 2023, appendix D.2).
     """
 
     kind: str
@@ -65,12 +66,15 @@ class Discriminative:
 
     @property
     def group(self) -> int:
-        """The candidates from the batch."""
+        """Return the number of candidates that come from the batch."""
         return self.candidates - (0 if self.neighbours is None else self.neighbours.shape[1])
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-        """The reward (B,) of a caption per image of the batch, and statistics (B,)."""
+        """Return the reward (B,) of a caption per image of the batch, and statistics (B,).
+
+        Raises ValueError if the images of the batch cannot be cut into groups of equal size.
+        """
         if len(batch.images) % self.group:
             raise ValueError(
                 f"a batch of {len(batch.images)} images cannot be cut into groups of {self.group} candidates; set "
@@ -90,7 +94,7 @@ class Discriminative:
 
 
 def build_retrieval(config: Mapping[str, Any], data: TrainingData) -> Discriminative:
-    """Return the reward of a config block of any of the three kinds."""
+    """Return the reward of a config block of kind discriminative, accuracy or similarity."""
     asked = data.reward_models[f"encoders/{config['retriever']}"]
     retriever = load_encoder(asked["directory"], data.device)
     scale = retriever.logit_scale if config["score"] == "scaled-cosine" else 1.0

@@ -1,4 +1,4 @@
-"""What a reward is, the reward of a config block, and the names of the parts of one that is made of others."""
+"""The interface of rewards, and functions that build and name the rewards of config blocks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,19 +9,22 @@ from captionlab.declarations import defined
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 
-# How good captions of a batch's images are: a reward (B,) to be maximised, and statistics (B,) for the log.
+# For captions of a batch's images: a reward (B,) to be maximised, and statistics (B,) for the log.
 Rewarded = tuple[torch.Tensor, dict[str, torch.Tensor]]
 Reward = Callable[[ImageBatch, Sequence[str]], Rewarded]
 
 
 def build_reward(config: Mapping[str, Any], data: TrainingData) -> Reward:
-    """The reward of a config block, for the training images: what the module named as its kind builds."""
+    """Return the reward of a config block for the training images, built by the module of its kind."""
     reward: Reward = defined("training.rewards", config["kind"], "build")(config, data)
     return reward
 
 
 def named_rewards(parts: Sequence[Mapping[str, Any]], data: TrainingData) -> dict[str, Reward]:
-    """Rewards under the name of their scorer or retriever, or their kind, with a number where that is there already."""
+    """Return the rewards of config blocks by name: the scorer, else the retriever, else the kind.
+
+    If a name is taken, the position of the reward in the list is appended to it.
+    """
     found: dict[str, Reward] = {}
     for part in parts:
         name = plain = part.get("scorer", part.get("retriever", part["kind"]))
@@ -32,7 +35,7 @@ def named_rewards(parts: Sequence[Mapping[str, Any]], data: TrainingData) -> dic
 
 
 def named_statistics(found: Mapping[str, Rewarded]) -> dict[str, torch.Tensor]:
-    """Rewards and their statistics under names that tell them apart."""
+    """Return the rewards and their statistics for the log, with the name of the reward in each key."""
     return {
         key: values
         for name, (reward, statistics) in found.items()

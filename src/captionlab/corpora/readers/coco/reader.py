@@ -1,4 +1,4 @@
-"""COCO's own files."""
+"""COCO's own annotation files."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ DECLARATION = CorpusReader(
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """COCO's own captions files, one per split, with the boxes of its instances files where these are given.
+    """Yield the entries of COCO's captions files, one file per split, with the boxes of instances files if configured.
 
-    All captions of an image count. A box around a crowd has the attribute `crowd`.
+    All captions of an image are used. A box around a crowd has the attribute `crowd`.
     """
     for split, name in config["annotations"].items():
         instances = (config.get("instances") or {}).get(split)
@@ -38,7 +38,10 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 def coco_entries(
     config: Mapping[str, Any], root: Path, name: str, split: str, objects: Mapping[Any, Sequence[AnnotatedObject]]
 ) -> Iterator[Entry]:
-    """Entries of a captions file in COCO's format, those of one domain where the config has a domain."""
+    """Yield the entries of a captions file in COCO's format, limited to the `domain` of the config if it has one.
+
+    `objects` maps image numbers to objects. Raises CorpusError if a record is malformed.
+    """
     file, domain = root / name, config.get("domain")
     expected = '{"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}'
     if domain:
@@ -68,7 +71,7 @@ def coco_entries(
 
 
 def _coco_objects(file: Path) -> dict[Any, list[AnnotatedObject]]:
-    """Boxes per image number of an instances file in COCO's format."""
+    """Return the objects by image number of an instances file in COCO's format."""
     expected = (
         '{"categories": [{"id", "name"}], "annotations": [{"image_id", "category_id", "bbox": [x, y, width, height]}]}'
     )

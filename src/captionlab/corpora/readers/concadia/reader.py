@@ -20,14 +20,15 @@ DECLARATION = CorpusReader(
     undescribed=False,
     libraries=(),
 )
-# Its texts are cut to so many characters in the experiments on discriminative finetuning.
+# The experiments on discriminative finetuning cut the texts to this number of characters.
 CHARACTERS = 200
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """Concadia: images of Wikipedia with a caption and a description; `text` says which of the two to read.
+    """Yield the entries of Concadia, which has Wikipedia images with a caption and a description each.
 
-    The text is cut to 200 characters, as in the code of Dessì et al. (2023), for they fed it to CLIP.
+    The key `text` of the config selects caption or description. The text is cut to 200 characters, as in the code of
+    Dessì et al. (2023), who fed it to CLIP. Raises CorpusError if a record is malformed.
     """
     file, text = root / config["annotations"], config["text"]
     expected = f'{{"images": [{{"filename", "split", "{text}": {{"raw"}}}}]}}'

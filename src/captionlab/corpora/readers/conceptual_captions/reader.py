@@ -20,9 +20,10 @@ DECLARATION = CorpusReader(
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """Conceptual Captions: a file per split of caption, tab, URL.
+    """Yield the entries of Conceptual Captions, which has one file per split with lines of caption, tab, URL.
 
-    The image of row r (from 0) is `{r:08d}.jpg` in the folder of its split, or the file that a third column names.
+    The image of row r (from 0) is `{r:08d}.jpg` in the folder of its split, or the file in an optional third column.
+    Raises CorpusError if a line does not have two or three columns.
     """
     expected = "caption, tab, URL and perhaps tab, file of the image"
     for split, name in config["annotations"].items():

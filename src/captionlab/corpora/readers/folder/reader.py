@@ -46,18 +46,19 @@ DECLARATION = CorpusReader(
     undescribed=False,
     libraries=(),
 )
-# What an image is called like, of what Pillow opens; other files of a folder are none.
+# Extensions of images, among the formats that Pillow opens. Other files of a folder are ignored.
 ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
-# How far shares of splits may be from 1, together.
+# Largest difference between the sum of the shares of splits and 1.
 ROUNDED = 1e-6
 _EXPECTED = "`file` and `caption`, and `split` if you like"
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """Photographs of a folder and of the folders in it, or those that a file of captions names, in its order.
+    """Yield the photographs of a folder and its subfolders, or the photographs that a file of captions names.
 
-    An image is known by its path below the folder, without the ending. Rows about one file are captions of one image.
-    Hidden files and folders are passed over, and so are links to folders.
+    An image is known by its path below the folder, without extension. Rows of the captions file about one file are
+    captions of one image, and images keep the order of their first rows. Hidden files and folders and links to folders
+    are ignored. Raises CorpusError if the shares of splits do not add up to 1 or if a row, name or split is not usable.
     """
     folder, shares = root / config["images"], config.get("splits")
     if isinstance(shares, Mapping) and abs(sum(shares.values()) - 1) > ROUNDED:
@@ -74,7 +75,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 f"{where}: the split is {split!r}, and with `splits: folders` the folders in {folder} are the splits; "
                 "take the column `split` out, or `splits` out of the config"
             )
-        # A row may have no caption, but says that this is an image of the corpus.
+        # A row may have no caption, but it adds its image to the corpus.
         first = gathered.add(position, name, _captions(row, where), split)
         if split not in ("", first):
             raise CorpusError(
@@ -88,7 +89,10 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
 
 def photographs(folder: Path, below: str) -> Iterator[str]:
-    """Paths of the images in a folder, from it on, in the order of their names; one folder is in memory at a time."""
+    """Yield the paths of the images in a folder and its subfolders, relative to `folder` and sorted by name.
+
+    Only the names in one folder and its parents are in memory.
+    """
     with os.scandir(folder / below) as found:
         inside = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in inside:
@@ -100,7 +104,7 @@ def photographs(folder: Path, below: str) -> Iterator[str]:
 
 
 def _file_and_split(row: Any, where: str) -> tuple[str, str]:
-    """The file of a row, for which ./a.jpg and a.jpg are the same, and its split, or an empty text."""
+    """Return the normalized file name of a row (./a.jpg becomes a.jpg) and its split, "" if it has none."""
     name = os.path.normpath(take(row, "file", str, where, _EXPECTED))
     if not Path(name).name:
         raise CorpusError(f"{where}: 'file' is empty, or no file; write the name of an image, or take the row out")
@@ -132,7 +136,7 @@ def _entry(folder: Path, name: str, split: str, captions: list[str] | None, shar
 
 
 def _dealt(image_id: str, shares: Mapping[str, float]) -> str:
-    """The split of an image by its name alone, so that it stays where it is when others are added."""
+    """Return the split of an image by a hash of its id, so that adding other images does not change the split."""
     drawn = int.from_bytes(hashlib.blake2b(image_id.encode(), digest_size=8).digest()) / 2**64
     for split, share in shares.items():
         drawn -= share
@@ -142,7 +146,7 @@ def _dealt(image_id: str, shares: Mapping[str, float]) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a file of captions, each with its place for messages."""
+    """Yield the rows of a file of captions, each with its location for error messages."""
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         yield from ((where, json_line(line, where)) for where, line in text_lines(path) if line.strip())
         return
@@ -158,6 +162,6 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _captions(row: Mapping[str, Any], where: str) -> list[str]:
-    """The captions of a row; one that is empty where it has none, for which its image may become a reject."""
+    """Return the captions of a row; a missing caption becomes "", and its image may become a reject."""
     found = take({**row, "caption": row.get("caption") or ""}, "caption", (str, list), where, _EXPECTED)
     return take_texts(row, "caption", where, _EXPECTED) if isinstance(found, list) else [found]

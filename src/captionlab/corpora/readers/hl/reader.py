@@ -45,14 +45,18 @@ DECLARATION = CorpusReader(
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """The High-Level dataset (Cafagna et al. 2023): JSON lines, a file per split, images of COCO train2014.
+    """Yield the entries of the High-Level dataset (Cafagna et al. 2023): JSON lines, one file per split.
 
-    Object captions, which are COCO's, become captions, or those of the axis that `text` names; scene captions always
-    become scenes with their confidence. An image is known by its COCO number, as in the other readers of COCO. Lines of
-    HL-narratives are taken to be the same with captions "narrative", and need no scene captions.
+    The images are from COCO train2014. The captions are COCO's object captions, or the captions of the axis that the
+    key `text` of the config names. Scene captions always become scenes with their confidence. An image is known by its
+    COCO number, as in the other readers of COCO. Lines of HL-narratives have the same format with captions "narrative",
+    and need no scene captions.
 
-    The validation split of Cafagna et al. 2022 was not published: it is in the published train split. `validation`
-    draws so many `images` with a `seed` and calls their split val.
+    The validation split of Cafagna et al. 2022 was not published. Its images are in the published train split. The key
+    `validation` of the config draws `images` of the train images with `seed` and puts them into the split val.
+
+    Raises CorpusError if a line has another structure or if `validation` leaves no images for training. Raises
+    GivenError if a line is no JSON.
     """
     kept = config.get("text", "object")
     lists = ", ".join(f'"{name}": [...]' for name in dict.fromkeys((kept, "scene")))
@@ -81,7 +85,10 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
 
 def _drawn_lines(validation: Mapping[str, int] | None, file: Path) -> set[int]:
-    """The numbers, from 0, of the lines that are drawn for validation."""
+    """Return the numbers, from 0, of the lines that are drawn for validation.
+
+    Raises CorpusError if the draw leaves no line for training.
+    """
     if validation is None:
         return set()
     lines = sum(1 for _ in text_lines(file))

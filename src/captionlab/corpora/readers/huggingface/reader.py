@@ -1,4 +1,4 @@
-"""Parquet as data sets on the Hugging Face hub have it."""
+"""Parquet files in the formats of datasets on the Hugging Face hub."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,9 +57,9 @@ DECLARATION = CorpusReader(
     undescribed=False,
     libraries=("pyarrow",),
 )
-# Rows in memory at a time, and bytes of a file that are read ahead.
+# Number of rows in memory, and number of bytes of a file that are read ahead.
 BATCH, BUFFER = 32, 1 << 20
-# data/train-00000-of-00005.parquet, to which older data sets add a digest; and words that name a split elsewhere.
+# Names like data/train-00000-of-00005.parquet, to which older datasets add a digest, and words that name a split.
 _SHARD = re.compile(r"(.+?)-\d+-of-\d+(?:-[0-9a-f]+)?")
 _WORDS = {"train": "train", "training": "train", "test": "test", "testing": "test", "eval": "test"}
 _WORDS |= {"evaluation": "test", "validation": "validation", "valid": "validation", "val": "validation"}
@@ -68,9 +68,10 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """The rows of Parquet files, in the order of their names; splits are named as on the hub, `validation` for one.
+    """Yield the entries of Parquet files, sorted by name; splits are named as on the hub, for example `validation`.
 
-    An image is in its row, as bytes, or a file that the row names; what the row has is an address is a CorpusError.
+    An image is stored as bytes in its row, or is a file that the row names. Raises CorpusError if a row has a URL
+    instead.
     """
     files = [(path, split_of(path.relative_to(root / folder_of(config)))) for path in input_files(config, root)]
     columns = _Columns(config)
@@ -91,12 +92,12 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         for number, row in enumerate(_rows(path, columns.all)):
             captions = gathered.of(position) if gathered else columns.texts(row)
             position += 1
-            if captions is not None:  # else a row before is about this image
+            if captions is not None:  # None: an earlier row is about this image
                 yield _entry(config, root, path, split, number, row, captions if columns.captions else None)
 
 
 def split_of(path: Path) -> str:
-    """The split that the path of a Parquet file below its data set says, as the hub takes it; else train."""
+    """Return the split that the path of a Parquet file below its dataset names, as the hub derives it, else `train`."""
     if found := _SHARD.fullmatch(path.stem):
         return found[1]
     for part in (path.stem, *(parent.name for parent in path.parents)):
@@ -120,7 +121,7 @@ class _Columns:
         self.all = [self.image, *self.but_images]
 
     def check(self, schema: pa.Schema, path: Path) -> None:
-        """Raise a CorpusError that names a column that is not there, or whose type is none that is read."""
+        """Raise a CorpusError that names the column if a column is missing or of a type that cannot be read."""
         for key, name in [("image", self.image), *(("captions", name.partition(".")[0]) for name in self.captions)]:
             self._there(schema, path, key, name)
         for key in ("image_id", "split"):
@@ -148,7 +149,7 @@ class _Columns:
                 )
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
-        """The captions of a row, in the order of the columns; one that is missing is none."""
+        """Return the captions of a row, in the order of the columns, without missing captions."""
         return [text for name in self.captions for text in _texts(row, name)]
 
     @staticmethod
@@ -168,7 +169,7 @@ def _entry(
     row: Mapping[str, Any],
     captions: Sequence[str] | None,
 ) -> Entry:
-    """The entry of a row of a file, which is the row `number` there."""
+    """Return the entry of row `number` of a file. Raises CorpusError if the image is a URL."""
     value = row[config.get("image", "image")]
     image = value if isinstance(value, Mapping) else {"path" if isinstance(value, str) else "bytes": value}
     content, name = image.get("bytes"), image.get("path")
@@ -182,13 +183,16 @@ def _entry(
     if image_id is None:
         image_id = Path(name).stem if name else f"{split}/{path.stem}/{number:08d}"
     folder = root / config.get("images", folder_of(config))
-    # What is not there is looked for where it should be, and becomes a reject.
+    # A missing image gets the place where it should be, and becomes a reject.
     place = Place(data=content) if content is not None else Place(str(folder / (name or "")))
     return Entry(image_id, split, place, captions, member=f"{path.name}, row {number}" if content is not None else None)
 
 
 def _said(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: str) -> str | None:
-    """What a row says in the column that the config names in a key; None where it names none."""
+    """Return the value, as text, in the column that the config names in `key`; None if the config has no such key.
+
+    Raises CorpusError if the row has no value.
+    """
     if key not in config:
         return None
     if (value := row[config[key]]) is None:
@@ -200,7 +204,7 @@ def _said(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: st
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a file, of which few are in memory at a time."""
+    """Yield the rows of a file, with few rows in memory at a time."""
     with _whole(path), pq.ParquetFile(path, buffer_size=BUFFER) as file:
         for batch in file.iter_batches(BATCH, columns=list(dict.fromkeys(columns)), use_threads=False):
             yield from batch.to_pylist()
@@ -208,11 +212,11 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Damage of a file as a CorpusError that names it."""
+    """Raise a CorpusError that names the file if it is damaged."""
     try:
         yield
     except (pa.ArrowInvalid, OSError) as error:
-        if isinstance(error, OSError) and error.errno:  # trouble of the machine, not of the file
+        if isinstance(error, OSError) and error.errno:  # an error of the machine, not of the file
             raise
         raise CorpusError(
             f"{path} is no whole Parquet file ({str(error)[:100]}); is it complete? Fetch it again"
@@ -226,7 +230,7 @@ def _texts(row: Mapping[str, Any], name: str) -> Iterator[str]:
 
 
 def _flat(value: Any) -> list[Any]:
-    """The values of a list, or of one value, without those that are missing."""
+    """Return the values of a list, or of a single value, without None."""
     return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 

@@ -22,15 +22,16 @@ DECLARATION = CorpusReader(
 )
 
 
-# Images in a set. The annotations name an image by its rank in it.
+# Number of images in a set. The annotations name an image by its rank in the set.
 SET = 10
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """ImageCoDe: sets of ten look-alike images, some of which are described.
+    """Yield the entries of ImageCoDe, which has sets of ten look-alike images; some images have a description.
 
-    Every image of a set is an entry, `{set}/{rank}`; its rank is that of the number in `img<number>.jpg`. A set
-    that has not ten such files is left out whole: its ranks would be wrong.
+    Every image of a set is an entry with the id `{set}/{rank}`. The rank is the position of the image when the files
+    `img<number>.jpg` are sorted by number. If a set does not have exactly ten such files, all its entries get a fault,
+    because the ranks would be wrong. Raises CorpusError if the annotations have another structure.
     """
     folder = root / config["images"]
     expected = '{set: {rank of the image, "0" to "9": description}}'

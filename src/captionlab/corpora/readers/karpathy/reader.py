@@ -22,11 +22,12 @@ DECLARATION = CorpusReader(
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """COCO, Flickr8k or Flickr30k in Karpathy and Fei-Fei's splits (2015), one JSON file per corpus.
+    """Yield the entries of COCO, Flickr8k or Flickr30k in the splits of Karpathy and Fei-Fei (2015).
 
-    `restval`, the part of COCO's validation images that everybody trains on, becomes `train`. All captions of an image
-    count, which are six or seven of a few of COCO's. Images are known by their COCO number where there is one, else by
-    file name without ending.
+    Each corpus has one JSON file. The split `restval`, the part of COCO's validation images that is generally used for
+    training, becomes `train`. All captions of an image are used; a few images of COCO have six or seven. An image is
+    known by its COCO number, or by its file name without extension if it has no number. Raises CorpusError if a record
+    is malformed.
     """
     file = root / config["annotations"]
     expected = '{"images": [{"filename", "split", "sentences": [{"raw"}]}]}, in COCO with "filepath" and "cocoid"'

@@ -1,4 +1,4 @@
-"""nocaps, which is in COCO's format."""
+"""nocaps, in COCO's format."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,5 +26,5 @@ DECLARATION = CorpusReader(
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """The validation part of nocaps, or one of its domains: in-domain, near-domain or out-domain."""
+    """Yield the entries of the validation part of nocaps, or of one domain: in-domain, near-domain or out-domain."""
     yield from coco_entries(config, root, config["annotations"], "val", {})

@@ -27,15 +27,15 @@ DECLARATION = CorpusReader(
     undescribed=False,
     libraries=("scipy",),
 )
-# Each pair was shown 48 times, each time beside another sentence about its image.
+# Each pair was shown 48 times, each time with another sentence about its image.
 SHOWN = 48
-# Who wrote a caption, by its code in `new_data`: one of five systems, a person, or a person about another image.
+# Author codes in `new_data`: one of five systems, a person, or a person who described another image.
 SYSTEMS, PERSON, STRANGER = range(1, 6), 6, 7
 
 
 @dataclass(frozen=True)
 class PascalPair:
-    """Two captions of an image and what they were held against; `votes` counts how often each was chosen."""
+    """Two captions of an image, their references, and `votes`, the number of times that each caption was chosen."""
 
     file_name: str
     captions: tuple[str, str]
@@ -45,14 +45,14 @@ class PascalPair:
 
     @property
     def image_id(self) -> str:
-        """The name of the file without its ending."""
+        """Return the file name without its extension."""
         return Path(self.file_name).stem
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """The images of all pairs, in the split test, with the sentences that pairs of them were held against.
+    """Yield the images of all pairs, in the split test, with the sentences that the pairs were compared with.
 
-    A sentence counts once. Images are known by file name without ending.
+    Repeated sentences of an image are kept once. An image is known by its file name without extension.
     """
     sentences: dict[str, dict[str, None]] = {}
     files: dict[str, str] = {}
@@ -64,11 +64,12 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
 
 def pascal_pairs(consensus: Path, pairs: Path) -> Iterator[PascalPair]:
-    """The pairs in their order, from `triplets` of the one file, `new_input` and `new_data` of the other.
+    """Yield the pairs in order, from `triplets` in `consensus` and from `new_input` and `new_data` in `pairs`.
 
-    A row of `new_input` has a file name and two captions, the same row of `new_data` says who wrote each. Rows 48 n to
-    48 n + 47 of `triplets` are about pair n: a sentence, the captions, and 1 or -1 for the first or second of these. A
-    CorpusError names the file and the row that is not like that.
+    A row of `new_input` has a file name and two captions. The same row of `new_data` has the codes of their authors.
+    Rows 48 n to 48 n + 47 of `triplets` are about pair n. Each has a sentence, the two captions in either order, and 1
+    or -1 if the first or second caption was chosen. Raises CorpusError, which names the file and the row, if the format
+    differs.
     """
     triplets, rows = _records(consensus, "triplets", 4), _records(pairs, "new_input", 3)
     writers = np.reshape(_variable(pairs, "new_data"), (-1, 2)).tolist()
@@ -96,7 +97,11 @@ def pascal_pairs(consensus: Path, pairs: Path) -> Iterator[PascalPair]:
 
 
 def _category(wrote: Sequence[int], where: str) -> str:
-    """HC: both by people about the image; HI: one about another image; HM: one by a system; MM: both by systems."""
+    """Return the category of a pair.
+
+    HC: both captions by people about the image. HI: one of two human captions is about another image. HM: one caption
+    by a person, one by a system. MM: both by systems. Raises CorpusError if the codes are of no category.
+    """
     systems = sum(code in SYSTEMS for code in wrote)
     rest = sorted(code for code in wrote if code not in SYSTEMS)
     known = {(0, PERSON, PERSON): "HC", (0, PERSON, STRANGER): "HI", (1, PERSON): "HM", (2,): "MM"}
@@ -108,7 +113,10 @@ def _category(wrote: Sequence[int], where: str) -> str:
 
 
 def _records(file: Path, name: str, fields: int) -> list[list[Any]]:
-    """The rows of a structure array, each with its fields in their order."""
+    """Return the rows of a structure array, each with its field values in order.
+
+    Raises CorpusError if the variable is no structure array with `fields` fields.
+    """
     found = _variable(file, name)
     rows = [found] if isinstance(found, dict) else found
     if not isinstance(rows, list) or not all(isinstance(row, dict) and len(row) == fields for row in rows):
@@ -117,7 +125,10 @@ def _records(file: Path, name: str, fields: int) -> list[list[Any]]:
 
 
 def _variable(file: Path, name: str) -> Any:
-    """A variable of a MAT-file; a CorpusError says which there are."""
+    """Return a variable of a MAT-file.
+
+    Raises CorpusError if the file cannot be read, or, with a list of the variables, if the variable is missing.
+    """
     try:
         variables = loadmat(file, simplify_cells=True)
     except (ValueError, NotImplementedError, TypeError, OSError) as error:

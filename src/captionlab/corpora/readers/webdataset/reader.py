@@ -1,4 +1,4 @@
-"""WebDataset: tars of an image, its text and its JSON by key, as img2dataset writes them."""
+"""WebDataset: tars with an image, its text and its JSON per key, as img2dataset writes them."""
 
 import json
 import tarfile
@@ -47,7 +47,7 @@ _BLOCK = tarfile.BLOCKSIZE
 
 
 class _Unusable(ValueError):
-    """Why an entry is left out: the reason of REJECTS, and what was found."""
+    """The fault of an entry that is left out: a reason of REJECTS and details."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(detail)
@@ -56,7 +56,10 @@ class _Unusable(ValueError):
 
 @dataclass(slots=True)
 class _Sample:
-    """Members of a tar that have a key and stand side by side, by ending; an ending that is there twice."""
+    """Adjacent members of a tar with the same key, by extension.
+
+    `repeated` is a member whose extension occurs twice.
+    """
 
     key: str
     members: dict[str, TarInfo] = field(default_factory=dict)
@@ -64,11 +67,11 @@ class _Sample:
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
-    """WebDataset's tars, split by split, each in the order of its name and of its members.
+    """Yield the entries of the tars, split by split; tars are sorted by name and keep the order of their members.
 
-    The key of a member is its path up to the first dot of its name, and members of a key stand side by side. An image
-    stays in its tar: its place is an offset and a length. What a key lacks makes it a reject; a tar that is cut short
-    or compressed is a CorpusError.
+    The key of a member is its path up to the first dot of its file name. Members of a key must be adjacent. An image
+    stays in its tar: its place is an offset and a length. A key without an image or without an expected caption becomes
+    a reject. Raises CorpusError if a tar is cut short or compressed.
     """
     for split, pattern in config["tars"].items():
         for path in tars(root, pattern):
@@ -88,17 +91,20 @@ def _open(path: Path) -> TarFile:
 
 
 def _members(tar: TarFile, path: Path) -> Iterator[TarInfo]:
-    """All but the folders of a tar, one in memory at a time; a CorpusError where it ends too early."""
+    """Yield the members of a tar except folders and hidden files, one in memory at a time.
+
+    Raises CorpusError if the tar ends too early.
+    """
     last = "its beginning"
     try:
         while (member := tar.next()) is not None:
-            tar.members.clear()  # type: ignore[attr-defined]  # it would keep each of them
+            tar.members.clear()  # type: ignore[attr-defined]  # otherwise all members stay in memory
             last = repr(member.name)
             if not member.isdir() and not member.name.rpartition("/")[2].startswith("."):
                 yield member
     except tarfile.TarError as error:
         raise _cut(path, last) from error
-    # A damaged header ends a tar for Python without a word. Its true end is a block of zeros.
+    # Python takes a damaged header for the end of a tar, without an error. The true end is a block of zeros.
     with open(path, "rb") as file:
         file.seek(tar.offset)
         if file.read(_BLOCK) != bytes(_BLOCK):
@@ -110,7 +116,7 @@ def _cut(path: Path, last: str) -> CorpusError:
 
 
 def _samples(members: Iterator[TarInfo]) -> Iterator[_Sample]:
-    """Members side by side that have the same key."""
+    """Group adjacent members with the same key."""
     sample: _Sample | None = None
     for member in members:
         folder, _, name = member.name.rpartition("/")
@@ -132,7 +138,7 @@ def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, samp
     images = [member for ending, member in sample.members.items() if ending in IMAGES]
     image = images[0] if images else None
     member = image.name if image else next(iter(sample.members.values())).name
-    # A link has no bytes of its own: its place is that of its name, and it becomes a reject below.
+    # A link has no bytes of its own. It becomes a reject below.
     place = Place(str(path), image.offset_data, image.size) if image else Place(str(path))
     try:
         if sample.repeated:
@@ -153,7 +159,7 @@ def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, samp
 
 
 def _captions(config: Mapping[str, Any], tar: TarFile, sample: _Sample) -> list[str] | None:
-    """The captions of a sample; None where none are due."""
+    """Return the captions of a sample, or None if no captions are expected. Raises _Unusable if they are missing."""
     if "captions" not in config:
         ending = next((ending for ending in TEXTS if ending in sample.members), None)
         if ending is None:

@@ -1,4 +1,4 @@
-"""Alignment: how well a scorer finds that captions match their images."""
+"""Alignment: how well captions match their images according to a scorer."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ METRICS = {"score": Metric("score", mean, ANY)}
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus and scorer; `job.factors` put scores into per cent."""
+    """Yield the results by corpus and scorer. `job.factors` converts the scores of each scorer into per cent."""
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):
         metrics = {name: replace(metric, scale=job.factors[scorer]) for name, metric in METRICS.items()}
@@ -32,7 +32,7 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The scores of single captions by each scorer; `factors` put them into per cent."""
+    """Yield the scores of single captions by each scorer, converted into per cent by `factors`."""
     for (scorer,), part in parts(read_table(path, ALIGNMENT), "scorer"):
         for found in caption_values(part, {"score": "score"}, scorer, 1.0):
             yield replace(found, values=factors[scorer] * found.values)

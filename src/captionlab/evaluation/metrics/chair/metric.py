@@ -1,8 +1,9 @@
-"""CHAIR: objects that captions name and their images do not have; and how many of those in the images they name.
+"""CHAIR: objects that captions name although their images lack them, and the share of annotated objects that they name.
 
 Rohrbach et al. 2018, "Object Hallucination in Image Captioning", section 2.1, and the authors' code
-(github.com/LisaAnne/Hallucination, utils/chair.py). CHAIRi is the share of mentions of objects that are hallucinated,
-CHAIRs that of captions with such a mention. Which words name which object is a list (captionlab.evaluation.categories).
+(github.com/LisaAnne/Hallucination, utils/chair.py). CHAIRi is the share of mentions of objects that are hallucinated.
+CHAIRs is the share of captions with a hallucinated mention. A list of categories says which words name which object
+(captionlab.evaluation.categories).
 """
 
 import logging
@@ -64,7 +65,7 @@ logger = logging.getLogger(__name__)
 
 
 def share(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """The second (...) of two counts (..., 2) as a share of the first; 0 where there is nothing to be a share of."""
+    """Return the second (...) of two counts (..., 2) as a share of the first, or 0 if the first is 0."""
     return np.divide(sums[..., 1], sums[..., 0], out=np.zeros(sums.shape[:-1]), where=sums[..., 0] > 0)
 
 
@@ -76,9 +77,9 @@ METRICS = {
 
 
 def score(given: Given) -> Iterator[dict[str, Any]]:
-    """Columns of SCORES, corpus by corpus; one without annotated objects is left out, and the log says so.
+    """Yield the columns of SCORES, corpus by corpus. A corpus without annotated objects is left out and logged.
 
-    ValueError where no corpus is left.
+    Raises ValueError if every corpus is left out.
     """
     left_out, categories = [], load_categories(given.settings["objects"], given.inputs["categories"])
     for corpus in given.corpora:
@@ -105,7 +106,10 @@ def score(given: Given) -> Iterator[dict[str, Any]]:
 
 
 def of_labels(corpus: str, objects: Sequence[Row], categories: Categories) -> dict[str, list[str]]:
-    """The categories of the annotated objects of each image, in order; rows of OBJECTS. Labels of none are logged."""
+    """Return the categories of the annotated objects of each image, sorted, from rows of OBJECTS.
+
+    Labels without a category are left out and logged.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     unknown: Counter[str] = Counter()
     for row in objects:
@@ -122,11 +126,12 @@ def of_labels(corpus: str, objects: Sequence[Row], categories: Categories) -> di
 def judged(
     captions: Sequence[Row], references: Sequence[Row], annotated: Mapping[str, Sequence[str]], categories: Categories
 ) -> dict[str, list[Any]]:
-    """Columns of SCORES of the captions of a corpus, which are rows of TAGGED, as its references are.
+    """Return the columns of SCORES for the captions of a corpus. Captions and references are rows of TAGGED.
 
-    A caption's mention is hallucinated where the image has no annotated object of its category, and no reference of the
-    image mentions one: annotators overlook objects, and people do. As the authors' code has it, each mention counts, so
-    an object that is named twice counts twice. An image without annotated objects is judged by its references alone.
+    A mention is hallucinated if the image has no annotated object of its category and no reference of the image
+    mentions the category. Both are needed because annotators and people overlook objects. As in the authors' code, an
+    object that a caption names twice counts twice. An image without annotated objects is judged by its references
+    alone.
     """
     referenced: dict[str, set[str]] = defaultdict(set)
     for row in references:
@@ -157,12 +162,12 @@ def _mentions(row: Row, categories: Categories) -> list[Mention]:
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus."""
+    """Yield the results by corpus."""
     return caption_results(job, read_table(path, SCORES), seed, METRICS)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The same of single captions, from 0 to 1; 0 where a caption names no object, or its image has none."""
+    """Yield the metrics of single captions, 0 to 1; 0 if the caption names no object, or its image has none."""
     scores = read_table(path, SCORES)
     keys = list(zip(*(scores[name].to_pylist() for name in CAPTION_KEY), strict=True))
     for name, metric in METRICS.items():

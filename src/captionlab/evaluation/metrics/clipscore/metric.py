@@ -1,8 +1,9 @@
-"""CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), also with references, by any encoder with a text side.
+"""CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), with and without references, by any text-image encoder.
 
-A caption's score is w max(cos, 0) of its embedding and its image's. With references it is the harmonic mean of that and
-of the largest max(cos, 0) of the caption and a reference (github.com/jmhessel/clipscore, clipscore.py, whose references
-are prompted too). PAC-S is the same with another w, and with weights of its own, which an encoder of the config has.
+The score of a caption is w max(cos, 0) of its embedding and the embedding of its image. The score with references is
+the harmonic mean of this score and the largest max(cos, 0) of the caption and a reference. References are prompted too,
+as in github.com/jmhessel/clipscore, clipscore.py. PAC-S has another w, and weights of its own, which the config names
+as an encoder.
 """
 
 import logging
@@ -62,9 +63,9 @@ DECLARATION = ScoreTable(
     runtime=120,
     gpu=1,
 )
-# What stands before a caption, and before a reference.
+# The prompt before each caption and each reference.
 PROMPT = "A photo depicts "
-# By key of an evaluation: the name of the score, and w as of section 3 of the one paper, and of the other.
+# By key of an evaluation: the name of the score, and w from section 3 of its paper.
 SCORED = {"clipscore": ("CLIPScore", 2.5), "pac_s": ("PAC-S", 2.0)}
 METRICS = {name: Metric("score", mean, (0.0, 100 * w)) for name, w in SCORED.values()}
 # The harmonic mean of a score, at most w, and of the largest cosine with a reference, at most 1.
@@ -88,7 +89,7 @@ logger = logging.getLogger(__name__)
 
 
 def score(given: Given) -> Iterator[dict[str, Any]]:
-    """Columns of SCORES, by encoder and corpus."""
+    """Yield the columns of SCORES, by encoder and corpus."""
     asked = [(*SCORED[key], name) for key, names in given.settings.items() for name in names]
     for metric, weight, name in asked:
         encoder = encoder_of(given, name)
@@ -116,10 +117,10 @@ def score(given: Given) -> Iterator[dict[str, Any]]:
 def with_references(
     scores: np.ndarray, captions: np.ndarray, references: Sequence[Sequence[str]], encoder: "Encoder"
 ) -> list[float | None]:
-    """Harmonic mean of a score and the largest max(cos, 0) of caption and reference; None without a reference.
+    """Return the harmonic mean of each score and the largest max(cos, 0) of the caption and a reference.
 
-    scores (n,), captions: embeddings (n, d) of length 1, references: those of each caption, as they are embedded. It is
-    0 where one of the two is.
+    scores (n,); captions: embeddings (n, d) of length 1; references: the prompted references of each caption. The mean
+    is 0 if the score or the cosine is 0, and None if the caption has no references.
     """
     different = list(dict.fromkeys(text for of_caption in references for text in of_caption))
     if not different:
@@ -134,7 +135,7 @@ def with_references(
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus and encoder: the scores, and the share of captions that the encoder did not read to the end."""
+    """Yield the results by corpus and encoder: the scores, and the share of captions that the encoder had to cut."""
     table = read_table(path, SCORES)
     table = table.append_column("cut", pc.cast(pc.greater(table["tokens_left_out"], 0), pa.float64()))
     for (metric, encoder), part in parts(table, "metric", "encoder"):
@@ -151,13 +152,13 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The scores of single captions, by each encoder."""
+    """Yield the scores of single captions, by encoder."""
     for (metric, encoder), part in parts(read_table(path, SCORES), "metric", "encoder"):
         yield from caption_values(part, {metric: "score", f"Ref{metric}": "with_references"}, encoder)
 
 
 def encoder_of(given: Given, name: str) -> "Encoder":
-    """An encoder that the evaluation names."""
+    """Return an encoder that the evaluation names."""
     from captionlab.encoders.store import load_encoder
 
     folders = {folder.name: folder for folder in map(folder_of, given.inputs["configs"])}
@@ -165,7 +166,7 @@ def encoder_of(given: Given, name: str) -> "Encoder":
 
 
 def embeddings_of(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> "Tensor":
-    """What an encoder sees in images of a corpus (n, d), float32, not normalised."""
+    """Return the embeddings (n, d), float32, not normalised, of images of a corpus by an encoder."""
     from captionlab.encoders.embeddings import load_embeddings
 
     shards = [path for path in given.inputs["features"] if paths.embedded_in(path) == (encoder, corpus)]
@@ -173,7 +174,7 @@ def embeddings_of(given: Given, encoder: str, corpus: str, images: Sequence[str]
 
 
 def _of_images(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> np.ndarray:
-    """The embeddings (n, d), of length 1, of the image of each caption."""
+    """Return the embedding (n, d), of length 1, of the image of each caption."""
     different = list(dict.fromkeys(images))
     place = {image: row for row, image in enumerate(different)}
     seen = unit_length(embeddings_of(given, encoder, corpus, different).numpy(), different, f"images of {corpus}")

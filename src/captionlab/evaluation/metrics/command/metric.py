@@ -1,4 +1,4 @@
-"""Metrics that are commands of others, each in an environment of its own; their names in the config are printed."""
+"""Metrics that are external commands, each in its own environment. They are printed by their names in the config."""
 
 from collections.abc import Iterator, Mapping
 
@@ -46,13 +46,16 @@ SCORES = TableSchema(
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Means over captions by corpus; `job.factors` has what a metric is printed times, by its place in the config."""
+    """Yield the means over captions, by corpus and metric.
+
+    `job.factors` has the factor by which a metric is multiplied in print, under its key in the config.
+    """
     for (name,), part in parts(read_table(path, SCORES), "metric"):
         metric = Metric("score", mean, ANY, job.factors[f"metrics.{name}"])
         yield from caption_results(job, part, seed, {name: metric})
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """The score of each caption, as the command gives it; `factors` as for `results`, where they matter."""
+    """Yield the score of each caption, multiplied by the factor of the metric in `factors`, or by 1 if it has none."""
     for (name,), part in parts(read_table(path, SCORES), "metric"):
         yield from caption_values(part, {name: "score"}, scale=factors.get(f"metrics.{name}", 1.0))

@@ -1,7 +1,7 @@
-"""Diversity of captions, over images and within an image, and novelty: what the captioner was not shown in training.
+"""Diversity of captions over images and within an image, and novelty: the share of captions absent from training.
 
 Over images: distinct-n (Li et al. 2016), vocabulary, length and novelty. Among several captions of an image: mBLEU-4
-(Shetty et al. 2017), self-CIDEr (Wang and Chan 2019) and distinct-n of these alone.
+(Shetty et al. 2017), self-CIDEr (Wang and Chan 2019) and distinct-n within the image.
 """
 
 import logging
@@ -56,7 +56,7 @@ DECLARATION = ScoreTable(
     reads=("tokens", "references", "training"),
     libraries=("numpy", "pycocoevalcap", "scipy"),
 )
-ORDERS = np.array([1, 2])  # of the n-grams that distinct-n counts
+ORDERS = np.array([1, 2])  # orders of the n-grams that distinct-n counts
 _DOUBLE, _COUNTS = pa.float64(), pa.list_(pa.int32(), len(ORDERS))
 _TYPES = {
     "types": Column(_COUNTS, "different n-grams that no caption in a row above has, in its corpus; n = 1, 2"),
@@ -88,7 +88,7 @@ SCORES = TableSchema(
     ),
 )
 NOVELTY = Metric("novel", mean, PER_CENT, share=True)
-# Of the captions of an image.
+# Metrics of several captions of an image.
 METRICS = {
     "mBLEU-4": Metric("mBLEU-4", mutual_bleu, PER_CENT, better=LOWER),
     **{name: Metric(name, mean, PER_CENT) for name in ("self-CIDEr", *(f"distinct-{n} in an image" for n in ORDERS))},
@@ -98,12 +98,16 @@ logger = logging.getLogger(__name__)
 
 
 def letters_and_digits(caption: str) -> str:
-    """The letters and digits of a caption, in lower case: man's, mans and man 's are the same in training and after."""
+    """Return the letters and digits of a caption, in lower case.
+
+    Training captions and generated captions may differ in punctuation: `man's`, `mans` and `man 's` give the same
+    result.
+    """
     return re.sub(r"[\W_]+", "", caption.lower())
 
 
 def score(given: Given) -> Iterator[dict[str, Any]]:
-    """Columns of SCORES, corpus by corpus."""
+    """Yield the columns of SCORES, corpus by corpus."""
     known = {letters_and_digits(caption) for caption in given.training}
     if not known:
         logger.warning("novelty is missing: this run does not know the captions that the captioner was trained on")
@@ -119,10 +123,11 @@ def score_corpus(
     references: Mapping[str, Sequence[str]],
     known: Collection[str],
 ) -> dict[str, Any]:
-    """Columns of SCORES of a corpus, by image and index.
+    """Return the columns of SCORES for a corpus, sorted by image and index.
 
-    Captions as written and as tokens joined by spaces, references as the latter, by image; `known`: letters and digits
-    of every caption in training, none where these are unknown. A caption without any is not novel: it says nothing.
+    captions: as written; tokens: captions as tokens joined by spaces; references: by image, as tokens joined by spaces;
+    known: `letters_and_digits` of every training caption, empty if the training is unknown. A caption without letters
+    or digits is not novel.
     """
     keys = sorted(captions)
     words_of = [tokens[key].split() for key in keys]
@@ -140,7 +145,10 @@ def score_corpus(
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus: those over images, novelty where it is known, and those of images with several captions."""
+    """Yield the results by corpus.
+
+    These are the metrics over images, novelty if it is known, and the metrics of images with several captions.
+    """
     for (corpus,), part in parts(read_table(path, SCORES), "corpus"):
         of_corpus = partial(Result, job, corpus, None, None)
         yield from _over_images(of_corpus, part, seed)
@@ -149,14 +157,14 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """Length and novelty; the other metrics are of many captions."""
+    """Yield length and novelty of single captions. The other metrics need many captions."""
     scores = read_table(path, SCORES)
     yield from caption_values(scores, {"length": "length"}, scale=1.0)
     yield from caption_values(scores, {"novelty": "novel"})
 
 
 def _types(texts: Sequence[Sequence[str]], images: Sequence[str], n: int) -> list[np.ndarray]:
-    """The columns _TYPES (captions,) of n-grams of one order, of captions as words and their images."""
+    """Return the columns _TYPES (captions,) for n-grams of order n, from the words and the image of each caption."""
     counts, group = ngram_counts(texts, n), np.unique(images, return_inverse=True)[1]
     everywhere, _ = first_of_groups(counts, np.zeros_like(group))
     rows, grams = first_of_groups(counts, group)
@@ -168,7 +176,7 @@ def _types(texts: Sequence[Sequence[str]], images: Sequence[str], n: int) -> lis
 def _among_themselves(
     corpus: str, keys: Sequence[Key], tokens: Mapping[Key, str], references: Mapping[str, Sequence[str]]
 ) -> dict[str, list[Any]]:
-    """The columns mbleu_counts and self_cider of captions, which are sorted by image."""
+    """Return the columns mbleu_counts and self_cider of captions, whose keys are sorted by image."""
     several = [found for _, of_image in groupby(keys, itemgetter(0)) if len(found := list(of_image)) > 1]
     images = [[tokens[key] for key in found] for found in several]
     places = [key for found in several for key in found]
@@ -182,9 +190,10 @@ def _among_themselves(
 
 
 def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
-    """distinct-n, vocabulary and length.
+    """Yield distinct-n, vocabulary and length.
 
-    The first two are no sums over images, so they are resampled by what they are without each image.
+    distinct-n and vocabulary are not sums over images. They are resampled by the jackknife, from their values without
+    each image.
     """
     images, sums = sums_of_images(part, _columns(part, "types", "own_types"))
     types, ngrams = sums["types"].sum(axis=0), sums["ngrams"].sum(axis=0)
@@ -200,7 +209,7 @@ def _over_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) ->
 
 
 def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) -> Iterator[Result]:
-    """mBLEU-4 of the corpus, and the means over images of self-CIDEr and of distinct-n of the captions of an image."""
+    """Yield mBLEU-4 of the corpus, and the means over images of self-CIDEr and distinct-n within an image."""
     if len(part):
         cider = [] if part["self_cider"].null_count else ["self_cider"]
         images, sums = sums_of_images(part, _columns(part, "image_types", *cider))
@@ -216,9 +225,9 @@ def _within_images(of_corpus: Callable[..., Result], part: pa.Table, seed: int) 
 
 
 def _counts_by_rank(part: pa.Table) -> np.ndarray:
-    """Return for each image (images, 11 K), in order, the numbers that `mutual_bleu` adds up, for each rank of caption.
+    """Return the numbers that `mutual_bleu` adds up, (images, 11 K), for each image and each rank of caption.
 
-    The rows of an image are together, in the order of their index.
+    The rows of an image must be adjacent and sorted by caption index.
     """
     _, first, image = np.unique(part["image_id"].to_numpy(), return_index=True, return_inverse=True)
     rank = np.arange(len(part)) - first[image]
@@ -228,11 +237,11 @@ def _counts_by_rank(part: pa.Table) -> np.ndarray:
 
 
 def _columns(part: pa.Table, *names: str) -> dict[str, np.ndarray]:
-    """Length and more columns (captions, width) of SCORES, and how many n-grams captions have, n = 1, 2."""
+    """Return length, the named columns of SCORES and the number of n-grams (n = 1, 2), each (captions, width)."""
     found = {name: matrix(part[name]) for name in ("length", *names)}
     return {"ngrams": np.maximum(found["length"] + 1 - ORDERS, 0), **found}
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Part by whole, 0 of nothing."""
+    """Return part divided by whole, or 0 if the whole is 0."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

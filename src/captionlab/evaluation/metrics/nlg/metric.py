@@ -1,8 +1,10 @@
-"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap, for each caption, with what their corpus values are computed from.
+"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap for each caption, with the numbers that corpus values are made from.
 
-TEXT_METRICS is the one place for a metric of a caption against references: its columns, how it scores, its values.
-Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, here
+Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, in
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
+
+TEXT_METRICS is the one place to add a metric of captions against references: its columns, its scoring and its corpus
+values.
 """
 
 import contextlib
@@ -44,11 +46,11 @@ from captionlab.schemas import CAPTION_KEY, CAPTIONER
 from captionlab.tables import Column, TableSchema, read_table
 
 DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
-# A caption: its image, and its index among the captions of that image.
+# The key of a caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
-# The Java process of METEOR, which is asked by a line and answers by a line.
+# The Java process of METEOR. It answers each line of input with a line of output.
 Meteor: TypeAlias = subprocess.Popen[bytes]
-# The numbers of METEOR's own line of statistics.
+# How many numbers METEOR's line of statistics has.
 METEOR_STATISTICS = 23
 _DOUBLE = pa.float64()
 
@@ -57,7 +59,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def meteor_process() -> Iterator[Meteor]:
-    """Start METEOR's Java process, which ends with the block. It reads paraphrases for 10 s, in 0.6 GB of memory."""
+    """Start METEOR's Java process, which ends with the block. It loads for about 10 s and takes 0.6 GB of memory."""
     jar, pipe = Path(pycocoevalcap_meteor.__file__).with_name(pycocoevalcap_meteor.METEOR_JAR), subprocess.PIPE
     program = [str(find_java()), *SHORT, "-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
     meteor = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **LOCALE})
@@ -71,28 +73,28 @@ def meteor_process() -> Iterator[Meteor]:
 
 @dataclass(frozen=True)
 class Texts:
-    """Captions of a captioner on a corpus, and the references of each image; all as tokens joined by spaces."""
+    """Captions of a captioner on a corpus, and the references of each image. All are tokens joined by spaces."""
 
     corpus: str
     captions: Mapping[Key, str]
     references: Mapping[str, list[str]]
     meteor: Meteor
-    judgements: Mapping[Key, int]  # of each caption, where people judged them; else empty
+    judgements: Mapping[Key, int]  # how often people judged each caption; empty if nobody did
 
     @property
     def pairs(self) -> Iterator[tuple[str, list[str]]]:
-        """Each caption with the references of its image."""
+        """Yield each caption with the references of its image."""
         return ((caption, self.references[image]) for (image, _), caption in self.captions.items())
 
 
 @dataclass(frozen=True)
 class TextMetric:
-    """A metric of captions against references, or several that are computed together."""
+    """A metric of captions against references, or several metrics that are computed together."""
 
-    columns: Mapping[str, Column]  # what is stored of each caption
-    score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # these columns of all captions, in their order
-    metrics: Mapping[str, Metric]  # values of a corpus by their printed names, each from the sums of one column
-    of_caption: Mapping[str, str] = field(default_factory=dict)  # by these names the columns of a caption's own values
+    columns: Mapping[str, Column]  # columns of the table
+    score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # values of the columns, for all captions in order
+    metrics: Mapping[str, Metric]  # metrics of a corpus by their printed names, each from the sums of one column
+    of_caption: Mapping[str, str] = field(default_factory=dict)  # columns of single captions, by printed name
 
 
 def score_corpus(
@@ -105,12 +107,15 @@ def score_corpus(
 ) -> dict[str, Any]:
     """Return the columns of the NLG table for the captions of a captioner on a corpus.
 
-    captions: by image and index; references: by image; both as tokens joined by spaces.
-    A document of CIDEr's idf is the references of an image. With `judgements`, how often each caption was judged, it is
-    the references of a judgement: those of an image that was judged five times are five documents.
-    A caption without tokens scores 0 on everything. A reference without tokens says nothing and is left out; an image
-    that has no other is not scored. A caption of an image without references is not scored either. All are logged.
-    With a single image the idf of every n-gram is 0, and so is CIDEr. Raises ValueError when an image has no caption.
+    captions: by image and index; references: by image. Both are tokens joined by spaces.
+
+    A document of CIDEr's idf is the references of an image. If `judgements` says how often each caption was judged, a
+    document is the references of a judgement: the references of an image that was judged five times are five documents.
+    With a single image the idf of every n-gram is 0, and so is CIDEr.
+
+    A caption without tokens scores 0 on every metric. A reference without tokens is left out. An image without other
+    references is not scored, and neither is a caption of an image without references. All these cases are logged.
+    Raises ValueError if an image has no caption, or if no image has a reference.
     """
     what = f"captions of {captioner} on {corpus}"
     usable = _usable_references(what, captions, references)
@@ -125,7 +130,7 @@ def score_corpus(
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     keys = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     columns: dict[str, Any] = {"captioner": [captioner] * count, **keys}
-    # METEOR comes last: meanwhile its process starts.
+    # METEOR comes last: its process starts up meanwhile.
     for metric in sorted(TEXT_METRICS, key=lambda metric: metric is METEOR):
         columns |= metric.score(texts)
     sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
@@ -141,12 +146,12 @@ def read_scores(path: str | os.PathLike[str], captioner: str) -> pa.Table:
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results of the job's captioner by corpus."""
+    """Yield the results of the job's captioner, by corpus."""
     return caption_results(job, read_scores(path, job.captioner), seed, METRICS)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """Every metric of each caption alone, captioner by captioner."""
+    """Yield every metric of single captions, captioner by captioner."""
     for (captioner,), scores in parts(read_table(path, NLG, [*NLG.key, *OF_CAPTION.values()]), "captioner"):
         yield from caption_values(scores, OF_CAPTION, captioner=captioner)
 
@@ -154,7 +159,10 @@ def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]
 def _usable_references(
     what: str, captions: Mapping[Key, str], references: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Those with a token; a ValueError where captions or references are missing, and log what is odd."""
+    """Return the references that have a token, by image. Logs what is left out or scores 0.
+
+    Raises ValueError if no reference is left, or if an image with references has no caption.
+    """
     spoken = {image: [tokens for tokens in of_image if tokens.strip()] for image, of_image in references.items()}
     usable = {image: of_image for image, of_image in spoken.items() if of_image}
     if dropped := sum(map(len, references.values())) - sum(map(len, usable.values())):
@@ -179,7 +187,7 @@ def _usable_references(
 
 
 def _is_foreign(text: str) -> bool:
-    """Whether most letters of a text are of another script than Latin."""
+    """Return whether most letters of a text are of a script other than Latin."""
     letters = [letter for letter in text if letter.isalpha()]
     others = 0 if text.isascii() else sum(not unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
     return others > len(letters) / 2
@@ -215,7 +223,7 @@ def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _judged_cider(texts: Texts) -> list[float]:
-    """Return CIDEr of judged captions: as many items of the scorer as a caption has judgements, all with one score."""
+    """Return CIDEr of judged captions. Each caption enters the scorer once per judgement, with equal scores."""
     scorer, first = CiderScorer(), []
     references = {image: cook_refs(of_image) for image, of_image in texts.references.items()}
     for key, caption in texts.captions.items():
@@ -227,7 +235,7 @@ def _judged_cider(texts: Texts) -> list[float]:
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
-    # Meteor.compute_score of pycocoevalcap hides the statistics, which intervals need.
+    # Intervals need the statistics, which Meteor.compute_score of pycocoevalcap does not return.
     answers: list[str] = []
     statistics: list[list[float]] = []
     for (image, _), pair in zip(texts.captions, texts.pairs, strict=True):
@@ -238,17 +246,17 @@ def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
             if len(numbers) != METEOR_STATISTICS:
                 raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
         statistics.append(_counted_chunks(numbers))
-    # It reads statistics slowly, and many captions have those of another one.
+    # METEOR reads statistics slowly, and many captions have the same statistics.
     different = [*dict.fromkeys(answers)]
     with _failures_named(f"METEOR failed to add up the scores of {texts.corpus!r}", texts.meteor):
         _write(texts.meteor, " ||| ".join(["EVAL", *different]))
         score_of = {answer: float(_answer(texts.meteor)) for answer in different}
-        _answer(texts.meteor)  # the score of all of them together
+        _answer(texts.meteor)  # the last line is the score of all captions together
     return {"meteor": [score_of[answer] for answer in answers], "meteor_statistics": statistics}
 
 
 def _question(caption: str, references: Sequence[str]) -> str:
-    """METEOR's line for a caption, in which three bars separate the fields, as pycocoevalcap writes it."""
+    """Return METEOR's input line for a caption. Three bars separate the fields, as in pycocoevalcap."""
     first, *others = (text.replace("|||", " ") for text in (caption, *references))
     return " ||| ".join(["SCORE", *others, first.replace("  ", " ")])
 
@@ -260,7 +268,7 @@ def _write(meteor: Meteor, line: str) -> None:
 
 
 def _answer(meteor: Meteor) -> str:
-    """Return the next line that METEOR writes; BrokenPipeError when it has ended."""
+    """Return the next line that METEOR writes. Raises BrokenPipeError if the process has ended."""
     assert meteor.stdout is not None
     if not (line := meteor.stdout.readline()):
         raise BrokenPipeError("it ended too early")
@@ -269,7 +277,7 @@ def _answer(meteor: Meteor) -> str:
 
 @contextmanager
 def _failures_named(what: str, meteor: Meteor) -> Iterator[None]:
-    """Turn the error of a broken pipe, or of a line that is no answer, into a JavaError with Java's last words."""
+    """Turn the error of a broken pipe, or of an invalid answer, into a JavaError with the end of Java's messages."""
     try:
         yield
     except (BrokenPipeError, ValueError) as error:
@@ -280,17 +288,17 @@ def _failures_named(what: str, meteor: Meteor) -> Iterator[None]:
 
 
 def _counted_chunks(statistics: list[float]) -> list[float]:
-    # With 0 chunks where caption and reference match as a whole, which METEOR does not count (MeteorStats.addStats and
-    # MeteorScorer.computeMetrics of meteor-1.5.jar), statistics can simply be added.
+    # METEOR does not count the chunk of a caption that matches its reference as a whole (MeteorStats.addStats and
+    # MeteorScorer.computeMetrics of meteor-1.5.jar). With 0 chunks in such a case, statistics can simply be added.
     whole = statistics[21:] == statistics[:2] and statistics[20] == 1
     return [*statistics[:20], 0.0, *statistics[21:]] if whole else statistics
 
 
 def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Corpus METEOR (...) from sums (..., 23) of `meteor_statistics`.
+    """Return corpus METEOR (...), 0 to 1, from sums (..., 23) of `meteor_statistics`.
 
-    METEOR 1.5 with its parameters for English (Denkowski and Lavie 2014, table 4): precision and recall of weighted
-    matches, their harmonic mean, and a penalty for the number of chunks that the matches fall into.
+    METEOR 1.5 with its parameters for English (Denkowski and Lavie 2014, table 4): the harmonic mean of precision and
+    recall of weighted matches, with a penalty for the number of chunks that the matches fall into.
     """
     alpha, beta, gamma, content = 0.85, 0.2, 0.6, 0.75
     modules = np.array([1.0, 0.6, 0.8, 0.6])
@@ -343,7 +351,7 @@ CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean, (0.0, 1000.0)
 TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
 
 METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}
-# The columns that have the metrics of a caption alone.
+# The columns with the metrics of single captions.
 OF_CAPTION = {name: column for one in TEXT_METRICS for name, column in one.of_caption.items()}
 NLG = TableSchema(
     "scores against references",

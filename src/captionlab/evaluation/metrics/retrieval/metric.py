@@ -1,6 +1,7 @@
 """Text-to-image retrieval: the rank of a caption's image among candidates, by cosine similarity.
 
-Dessì et al. 2023, section 4: as the authors' code has it (blocks of images), and as the paper (random candidates).
+Dessì et al. 2023, section 4. Candidates are blocks of images as in the authors' code, or drawn at random as in the
+paper.
 """
 
 import math
@@ -32,15 +33,15 @@ WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
 METRICS = {name: Metric(f"within_{k}", mean, PER_CENT, share=True) for name, k in WITHIN.items()}
 METRICS["mean rank"] = Metric("rank", mean, (1.0, math.inf), scale=1.0, better=LOWER)
 
-# Similarities closer than this are a tie: the products of float32 vectors of length 1 differ by that much between
-# two places of one matrix, so that an image and its duplicate would otherwise be told apart by chance.
+# Similarities closer than this are a tie. Products of equal float32 vectors of length 1 differ by that much between two
+# rows of a matrix, so the rank of an image with a duplicate would otherwise depend on chance.
 TIE = 1e-6
-# Similarities held at a time; bounds memory to about 100 MB.
+# Similarities in memory at a time; bounds memory to about 100 MB.
 SCORES = 16_000_000
 
 
 class RetrievalError(ValueError):
-    """A corpus cannot be searched in the way that was asked for."""
+    """A corpus cannot be searched with the requested candidates."""
 
 
 def ranks(
@@ -55,23 +56,23 @@ def ranks(
     copies: np.ndarray | None = None,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rank of each caption's image, from 1, number of candidates, and the row of the one chosen, each (captions,).
+    """Return the rank of each caption's image, from 1, the number of candidates and the row of the chosen image.
 
-    Where a caption is not scored these are 0, 0 and -1. What is chosen is the candidate that is most similar to the
-    caption, and the right image where its rank is 1.
+    Each array is (captions,). A caption that is not scored has 0, 0 and -1. The chosen image is the right image if its
+    rank is 1, else the candidate that is most similar to the caption.
 
     `texts` (captions, d) and `images` (n, d) are normalised; images are in the order of the annotation file; `targets`
-    (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar;
-    the right image wins ties. Protocols:
+    (captions,) is the row of each caption's image. The rank is 1 plus the number of candidates that are more similar
+    than the right image, which wins ties. Protocols:
 
-    file-order  the block of `candidates` consecutive images that the image is in; the images after the last whole
-                block are not scored (the authors' code)
+    file-order  the block of `candidates` consecutive images that has the image; images after the last whole block
+                are not scored (the authors' code)
     random      `candidates` - 1 other images, drawn without replacement for each image and copy (`copies`, (captions,),
-                the caption's index among those of its image), the same ones for every captioner (the paper's text)
-    set         the images of the same look-alike set, named by `sets` for each image
+                the caption's index among the captions of its image), the same for every captioner (the paper's text)
+    set         the images of the same look-alike set; `sets` has the set of each image
     full        all images
 
-    Raises RetrievalError when the corpus has too few images, or images without a set.
+    Raises RetrievalError if the corpus has too few images, or images without a set.
     """
     if protocol == "random":
         _require(len(images), candidates, "drawn at random", corpus)
@@ -89,7 +90,10 @@ def ranks(
 
 
 def unit_length(embeddings: np.ndarray, names: Sequence[str], what: str) -> np.ndarray:
-    """Rows divided by their lengths, in float32; a ValueError names the row that is not finite or has no length."""
+    """Return the rows divided by their lengths, in float32.
+
+    Raises ValueError, which names the row, if a row is not finite or has length 0.
+    """
     rows = np.asarray(embeddings, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     wrong = np.flatnonzero(~(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
@@ -156,9 +160,9 @@ def _random_ranks(
 
 
 def drawn(images: int, candidates: int, copy: int, seed: int) -> np.ndarray:
-    """The other images (images, candidates - 1) that are drawn for each image and a copy of its captions, as rows.
+    """Return the rows of the other images (images, candidates - 1) drawn for each image and a copy of its captions.
 
-    Every image gets its draw, with a caption or not, so that captioners with fewer captions meet the same ones.
+    Every image gets a draw, even without a caption, so that captioners with fewer captions get the same candidates.
     """
     generator = np.random.default_rng([seed, copy])
     return np.stack([_others(generator, image, images, candidates) for image in range(images)])
@@ -170,17 +174,17 @@ def _others(generator: np.random.Generator, image: int, images: int, candidates:
 
 
 def among(protocol: str, sizes: Sequence[int]) -> str:
-    """What images are searched in, as printed: `100 file-order`, `10 set`, `full`; `sizes`: numbers of candidates."""
+    """Return how a candidate set is printed, from its protocol and sizes: `100 file-order`, `10 set`, `full`."""
     return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus, retriever and protocol."""
+    """Yield the results by corpus, retriever and protocol."""
     return retrieval_results(job, read_table(path, RETRIEVAL), seed)
 
 
 def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
-    """Results of a table of RETRIEVAL, by corpus, retriever and protocol."""
+    """Yield the results of a table of RETRIEVAL, by corpus, retriever and protocol."""
     for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
         images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}})
@@ -191,5 +195,5 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """None: what a caption has is its rank, and that once for each retriever and protocol."""
+    """Return an empty iterator: a caption has a rank for each retriever and protocol, not a single score."""
     return iter(())

@@ -1,8 +1,8 @@
-"""SacreBLEU (Post 2018): BLEU of captions as they were written, by the library sacrebleu as it is by default.
+"""SacreBLEU (Post 2018): BLEU of captions as they were written, by the library sacrebleu with its default settings.
 
-Its tokenizer is 13a, which keeps case and punctuation; BLEU@4 of captionlab.evaluation.metrics.nlg.metric is of the tokens of
-pycocoevalcap, which have neither. The library counts, and the sums of its counts over captions give it the value of a
-corpus: exactly sacrebleu.corpus_bleu.
+Its tokenizer is 13a, which keeps case and punctuation. BLEU@4 of captionlab.evaluation.metrics.nlg.metric uses pycocoevalcap's
+tokens, which are lower-cased and without punctuation. The library counts n-grams of each caption, and sums of the
+counts over captions give exactly sacrebleu.corpus_bleu.
 """
 
 import logging
@@ -41,7 +41,7 @@ DECLARATION = ScoreTable(
     reads=("texts",),
     libraries=("numpy", "sacrebleu"),
 )
-ORDER = 4  # of the longest n-grams, which is the library's
+ORDER = 4  # order of the longest n-grams, the library's default
 SCORES = TableSchema(
     "SacreBLEU",
     "a caption, with what the library counts against the references of its image",
@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 
 
 def corpus_sacrebleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """SacreBLEU (...) of a corpus, 0 to 100, from sums (..., 10) of `counts`."""
+    """Return SacreBLEU (...) of a corpus, 0 to 100, from sums (..., 10) of `counts`."""
     from sacrebleu.metrics import BLEU
 
     found = [
@@ -75,16 +75,15 @@ METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, PER_CENT, scale=1.0)}
 
 
 def score(given: Given) -> Iterator[dict[str, Any]]:
-    """Columns of SCORES, corpus by corpus."""
+    """Yield the columns of SCORES, corpus by corpus."""
     for corpus, rows in given.captions.items():
         yield score_corpus(corpus, rows, given.texts[corpus])
 
 
 def score_corpus(corpus: str, captions: Sequence[Row], references: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
-    """Columns of SCORES of a corpus: rows of GENERATED, and references as they were written by image.
+    """Return the columns of SCORES for a corpus, from rows of GENERATED and the references, as written, of each image.
 
-    A reference without text says nothing and is left out; captions of an image that has no other are not scored, which
-    is logged.
+    A reference without text is left out. Captions of an image without other references are not scored, which is logged.
     """
     from sacrebleu.metrics import BLEU
 
@@ -102,10 +101,10 @@ def score_corpus(corpus: str, captions: Sequence[Row], references: Mapping[str, 
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus."""
+    """Yield the results by corpus."""
     return caption_results(job, read_table(path, SCORES), seed, METRICS)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """SacreBLEU of each caption alone."""
+    """Yield SacreBLEU of each caption alone."""
     return caption_values(read_table(path, SCORES), {"SacreBLEU": "sentence"}, scale=1.0)

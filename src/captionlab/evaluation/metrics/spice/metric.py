@@ -1,8 +1,8 @@
-"""SPICE (Anderson et al. 2016) by its authors' program, which pycocoevalcap brings.
+"""SPICE (Anderson et al. 2016) by its authors' program, which comes with pycocoevalcap.
 
-pycocoevalcap's own wrapper writes into the folder it is installed in, downloads its parser into it, keeps one cache of
-parses that two processes must not share, and fails on Java 15 and newer. So the program is run here: in a folder of its
-own that is removed, with the parses of the references from a table that only rule parse_references writes.
+pycocoevalcap's wrapper is not used: it writes into the folder it is installed in, downloads its parser there, keeps one
+cache of parses that two processes must not share, and fails on Java 15 and newer. Here the program runs in a temporary
+folder. The parses of the references come from a table that only rule parse_references writes.
 """
 
 import json
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 DECLARATION = ScoreTable(place=3, asks=(), references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
-# The categories of the program beside All, and what is of them.
+# The categories of the program beside All, with their descriptions.
 CATEGORIES = {
     "Object": "objects",
     "Relation": "relations",
@@ -49,14 +49,14 @@ CATEGORIES = {
     "Cardinality": "numbers from one to ten, which the paper prints as Count",
     "Size": "sizes",
 }
-# The parser takes time and memory with the third and second power of the length: 25 s and 300 MB for 100 words, and
-# when memory runs out it gives up on a sentence without a word. So longer ones are cut here, and counted.
+# The parser's time and memory grow with the third and second power of the length: 25 s and 300 MB for 100 words. If
+# memory runs out it drops a sentence silently. So longer captions are cut here, and counted.
 LONGEST = 60
-# Memory of a job, in MB, that is not for Java's heap: for Java itself, and for Python with its tables.
+# Memory of a job, in MB, beside Java's heap: for Java itself, and for Python with its tables.
 BESIDE_HEAP = 1000
-# What its libraries for serialisation reach into.
+# Packages that the program's serialisation libraries access by reflection.
 OPENED = ("java.lang", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent")
-# Bytes of a key of LMDB. The program reports a longer caption as an error, though it goes on.
+# Most bytes of an LMDB key. The program reports a longer caption as an error, but continues.
 LONGEST_KEY = 511
 HARMLESS = re.compile(r'Error: Could not cache item to .*? with key:\n".*?"\nCaption may be too long\n', re.DOTALL)
 
@@ -84,28 +84,31 @@ PARSES = TableSchema(
 
 
 class SpiceError(RuntimeError):
-    """SPICE's program failed, or was killed."""
+    """SPICE's program failed or was killed."""
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Results by corpus."""
+    """Yield the results by corpus."""
     return caption_results(job, read_table(path, SPICE), seed, METRICS)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
-    """SPICE of each caption."""
+    """Yield SPICE of each caption."""
     return caption_values(read_table(path, SPICE), {"SPICE": "all"})
 
 
 def has_cache() -> bool:
-    """Whether the program can keep parses on this machine: its database is built for these machines only."""
+    """Return whether the program can store parses on this machine: its database exists only for some platforms."""
     return (platform.system(), platform.machine()) in {("Linux", "x86_64"), ("Darwin", "x86_64"), ("Windows", "AMD64")}
 
 
 def parse_captions(
     captions: Sequence[str], jars: Sequence[Path], memory_mb: int, threads: int
 ) -> dict[str, list[bytes]]:
-    """Columns of PARSES for tokenised captions, empty where the program cannot keep parses; SpiceError if it fails."""
+    """Return the columns of PARSES for tokenised captions; empty if the program cannot store parses on this machine.
+
+    Raises SpiceError if the program fails.
+    """
     different = sorted({_cut(caption)[0] for caption in captions})
     if not different or not has_cache():
         return {"key": [], "tuples": []}
@@ -119,7 +122,7 @@ def parse_captions(
 
 
 def cache_keys(captions: Sequence[str]) -> dict[bytes, str]:
-    """Those captions that can be kept, cut as they are parsed, by their keys in PARSES."""
+    """Return the captions whose parses can be stored, cut to the parsed length, by their keys in PARSES."""
     keys = {_key(text): text for text in sorted({_cut(caption)[0] for caption in captions})}
     return {key: text for key, text in keys.items() if len(key) <= LONGEST_KEY}
 
@@ -132,11 +135,11 @@ def score_captions(
     threads: int,
     parses: Mapping[str, Sequence[bytes]] | None = None,
 ) -> dict[str, list[Any]]:
-    """Columns of the table SPICE, but for its key, of tokenised captions each against its references.
+    """Return the columns of the table SPICE, without its key, for tokenised captions, each against its references.
 
-    parses: columns of PARSES of references; others are parsed again. A caption without a tuple scores 0, as the program
-    has it; so does every caption whose references have none, and their number is logged.
-    Raises SpiceError when the program fails, ValueError when a caption has no reference.
+    parses: columns of PARSES; references that are not there are parsed again. A caption without a tuple scores 0, as in
+    the program, and so does a caption whose references have no tuple. Both are logged. Raises SpiceError if the program
+    fails, and ValueError if a caption has no reference.
     """
     if bare := [index for index, refs in enumerate(references) if not refs]:
         raise ValueError(f"{len(bare)} captions have no reference to be scored against, the first is number {bare[0]}")
@@ -177,20 +180,20 @@ def score_captions(
 
 
 def _cut(caption: str) -> tuple[str, int]:
-    """At most the words that are parsed, and how many were left out."""
+    """Return the first LONGEST words of a caption, and the number of words left out."""
     words = caption.split()
     return " ".join(words[:LONGEST]), max(len(words) - LONGEST, 0)
 
 
 def _key(caption: str) -> bytes:
-    """A caption as FST 2.47, which the program uses, writes a string: its length and its UTF-16 units."""
+    """Return a caption as FST 2.47, which the program uses, serialises a string: its length and its UTF-16 units."""
     units = memoryview(caption.encode("utf-16-le")).cast("H").tolist()
     length = bytes([len(units)]) if len(units) < 128 else b"\x80" + len(units).to_bytes(2, "little")
     return b"\xfc" + length + b"".join(bytes([u]) if u < 255 else b"\xff" + u.to_bytes(2, "little") for u in units)
 
 
 def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) -> str:
-    """A database as the program keeps it, with these parses."""
+    """Make a database in the program's format with these parses; return its path."""
     path = folder / "cache"
     path.mkdir()
     if parses:
@@ -210,14 +213,14 @@ def _run(
     command = [
         str(find_java()),
         f"-Xmx{memory_mb}m",
-        # The parser would take a shortage of memory for a sentence that cannot be parsed.
+        # Without this the parser treats a shortage of memory as a sentence that cannot be parsed.
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:-UsePerfData",
         # The program starts a parser for each processor that it sees, whatever its option -threads says.
         f"-XX:ActiveProcessorCount={threads}",
-        # A tenth less processor time than Java's default: what the parsers leave behind is short-lived.
+        # The parsers' objects are short-lived: a tenth less processor time than with Java's default collector.
         "-XX:+UseSerialGC",
-        # Java 8 knows no modules.
+        # Java 8 has no modules and ignores the options for them.
         "-XX:+IgnoreUnrecognizedVMOptions",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "--enable-native-access=ALL-UNNAMED",

@@ -1,4 +1,4 @@
-"""Flickr8k-CF (Hodosh et al. 2013): captions of which a crowd said whether they describe an image."""
+"""Flickr8k-CF (Hodosh et al. 2013): captions that crowd workers judged as describing an image or not."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +24,10 @@ DECLARATION = JudgementReader(
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
-    """A caption for each line of `CrowdFlowerAnnotations.txt`, with the share of the crowd that said yes."""
+    """Yield a caption for each line of `CrowdFlowerAnnotations.txt`, rated by the share of the crowd that said yes.
+
+    Raises CorpusError if a line has another format.
+    """
     for where, image_id, caption, (share, yes, no) in judged_lines(
         root / config["annotations"], root / config["captions"]
     ):

@@ -25,7 +25,10 @@ SCALE = (1, 2, 3, 4)
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
-    """A caption for each line of `ExpertAnnotations.txt`, with the ratings of expert-1 to expert-3."""
+    """Yield a caption for each line of `ExpertAnnotations.txt`, with the ratings of expert-1 to expert-3.
+
+    Raises CorpusError if a line has another format, or a rating other than 1, 2, 3 or 4.
+    """
     for where, image_id, caption, numbers in judged_lines(root / config["annotations"], root / config["captions"]):
         if wrong := [number for number in numbers if number not in SCALE]:
             raise CorpusError(f"{where}: {wrong[0]:g} is no judgement; experts give 1, 2, 3 or 4")

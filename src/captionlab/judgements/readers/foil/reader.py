@@ -1,4 +1,4 @@
-"""FOIL (Shekhar et al. 2017): captions of COCO, and the same with a wrong noun."""
+"""FOIL (Shekhar et al. 2017): captions of COCO, each with versions in which a noun is wrong."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,9 +24,10 @@ EXPECTED = '{"annotations": [{"id", "image_id", "caption", "foil"}]}'
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Preferred]:
-    """For each image a true caption and one of its foils, both drawn by the seed, as in Hessel et al. (2021, §4.4).
+    """Yield for each image a true caption and one of its foils, drawn by the seed, as in Hessel et al. (2021, §4.4).
 
-    A caption and its foils have the same `id`, that of the caption in COCO. The vote is one to none for what is true.
+    A caption and its foils have the same `id`, the id of the caption in COCO. The true caption gets the only vote.
+    Raises CorpusError if the file repeats an id with another caption, or has a foil without a true caption.
     """
     file = root / config["annotations"]
     true: dict[int, tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""Pascal-50S (Vedantam et al. 2015): pairs of captions of which 48 people each chose the better one."""
+"""Pascal-50S (Vedantam et al. 2015): pairs of captions, in which 48 people each chose the better caption."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +23,9 @@ DECLARATION = JudgementReader(
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Preferred]:
-    """The pairs in the order of the files, with their votes and the category that the writers of both make."""
+    """Yield the pairs in the order of the files, with their votes and their category.
+
+    The category of a pair follows from who wrote its captions.
+    """
     for pair in pascal_pairs(root / config["annotations"], root / config["pairs"]):
         yield Preferred(pair.image_id, pair.captions, pair.votes, pair.category)

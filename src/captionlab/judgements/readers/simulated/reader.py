@@ -1,4 +1,4 @@
-"""Judgements that nobody made: of the toy world, where what an image shows is known, simulated judges rate captions."""
+"""Simulated judgements of the toy world: judges who know what an image shows rate captions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ DECLARATION = JudgementReader(
 )
 JUDGES = tuple(f"simulated-{number}" for number in (1, 2, 3))
 LOWEST, HIGHEST = 1, 4
-# Standard deviation of a judge around what all would say: half a step, so that neighbours on the scale are confused.
+# Standard deviation of a judge around the expected rating: half a step, so that neighbours on the scale are confused.
 NOISE = 0.5
 _PLURALS = {noun.plural for nouns in NOUNS.values() for noun in nouns}
-# The classes that a noun may mean (a person is a man or a woman), and who may wear a garment.
+# The classes that a noun may mean (a person is a man or a woman), and the classes that may wear a garment.
 _NOUNS = {
     word: {label for label, others in NOUNS.items() for other in others if word in (other.singular, other.plural)}
     for nouns in NOUNS.values()
@@ -42,7 +42,7 @@ _GARMENTS = {
 
 
 def _any(words: Iterable[str]) -> str:
-    """Regular expression of some words, the longest first."""
+    """Return a regular expression that matches any of the words, trying the longest first."""
     return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
 
 
@@ -51,11 +51,12 @@ _NAMED = re.compile(rf"\b(?:(an?) )?({_any(_NOUNS)})\b(?! station\b)")
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
-    """Four captions for each image, each rated from 1 to 4 by three judges who know what the image shows.
+    """Yield four captions for each image, each rated from 1 to 4 by three judges who know what the image shows.
 
-    They are a reference of it, one of an image with an object of the same class, one of any other image, and the first
-    with one object replaced by a class that the image lacks. A rating is 1 plus 3 times the share of what the caption
-    says that is true (`truth`), with noise of its judge, rounded.
+    The captions are a reference of the image, a reference of an image with an object of the same class, a reference of
+    any other image, and the first caption with an object replaced by a class that the image lacks. A rating is 1 plus 3
+    times the share of true statements in the caption (`truth`), plus the judge's noise, rounded. Raises CorpusError if
+    fewer than two images of the split have a caption that names an object of the toy world.
     """
     random = Random(config["seed"])
     split = [image for image, name in corpus.splits.items() if name == config["split"]]
@@ -80,10 +81,10 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
 
 
 def truth(caption: str, objects: Sequence[Mapping[str, Any]]) -> float:
-    """Share of what a caption says of objects that is true of an image with these rows of OBJECTS; 0 without any.
+    """Return the share of statements of a caption that are true of an image with these rows of OBJECTS.
 
-    It says that there is an object of a class, and of a colour where that stands before the noun, or before a garment
-    of a person.
+    A noun states that an object of its class exists. A colour before a noun, or before a person's garment, states that
+    such an object has the colour. The share is 0 if the caption states nothing.
     """
     said = []
     for colour, word in _SAID.findall(caption):
@@ -96,7 +97,7 @@ def truth(caption: str, objects: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _with_another_object(caption: str, shown: set[str], random: Random) -> str:
-    """The caption with one of its objects replaced by a class that is not shown, and its article with it."""
+    """Return the caption with one object replaced by a class that is not shown, and its article adapted."""
     found = random.choice([*_NAMED.finditer(caption)])
     noun = NOUNS[random.choice([label for label in NOUNS if label not in shown])][0]
     word = noun.plural if found[2] in _PLURALS else noun.singular

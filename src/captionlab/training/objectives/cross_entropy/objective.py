@@ -1,4 +1,4 @@
-"""Cross-entropy: the captioner learns to give the reference caption of an image, perhaps near a mean teacher."""
+"""Cross-entropy on reference captions, optionally with a mean teacher."""
 
 import copy
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from captionlab.training.loop.trainer import Objective
 class CrossEntropy(Objective):
     """Mean negative log-probability (nats) of the tokens of the references, the end token included.
 
-    The mean is over the tokens of the whole batch, padding left out by position. (ClipCap's own code leaves out token 0
-    wherever it stands, because it pads with 0.)
+    The mean is over the tokens of the whole batch; padding is left out by position. (ClipCap's own code leaves out
+    token 0 everywhere, because it pads with 0.)
     """
 
     scheduled_sampling: Mapping[str, float] | None = None
@@ -26,7 +26,7 @@ class CrossEntropy(Objective):
     probability that grows by `increase` every `epochs` epochs, from 0 to `maximum`: `sampled` of its `log_probs`."""
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The loss of a batch with its gradient, and what to log."""
+        """Return the loss of a batch, with gradient, and the statistics for the log."""
         sampled: dict[str, float] = {}
         if schedule := self.scheduled_sampling:
             share = schedule["increase"] * (batch.epoch // schedule["epochs"])
@@ -37,35 +37,36 @@ class CrossEntropy(Objective):
 
 
 class MeanTeacher(Objective):
-    """Cross-entropy, and the distance of logits from those of a running mean of the captioner (Barraco et al. 2022).
+    """Cross-entropy plus the distance of the captioner's logits from a mean teacher's (Barraco et al. 2022).
 
-    After github.com/aimagelab/camel (train.py). The captioner that is trained is the one that is kept, as Dessì et al.
-    2023 finetune it; CaMEL's authors evaluate the teacher.
+    After github.com/aimagelab/camel (train.py). The teacher is a running mean of the captioner. The trained captioner
+    is kept, as Dessì et al. (2023) finetune it; CaMEL's authors evaluate the teacher.
 
-    The distance is the mean square over tokens and vocabulary, padding left out (the original counts it in). The
-    captioner must have `logits`.
+    The distance is the mean squared difference over tokens and vocabulary, without padding (the original includes
+    padding). The captioner must have `logits`.
     """
 
     kept = ("teacher", "behind")
 
     def __init__(self, captioner: Any, weight: float, decay: float):
-        """Set up the objective with a copy of the captioner as teacher; of adapters, which share all else with it.
+        """Copy the captioner as the teacher.
 
-        After each update a weight of the teacher becomes `decay` times itself plus the rest times the captioner's. (In
-        the original the teacher starts from other random weights.)
+        If the captioner has adapters, only the trained parameters are copied and all frozen parameters are shared.
+        After each update, a teacher weight becomes `decay` times itself plus (1 - `decay`) times the captioner's
+        weight. (In the original the teacher starts from other random weights.)
         """
         shared = {id(p): p for p in captioner.parameters() if not p.requires_grad} if captioner.adapters else {}
         self.teacher: Any = copy.deepcopy(captioner, shared)
         for parameter in self.teacher.parameters():
-            # What follows counts as trained, so that checkpoints hold it; no gradient is ever asked for.
+            # Teacher weights are marked as trainable so that checkpoints contain them; they never get a gradient.
             parameter.requires_grad_(id(parameter) not in shared)
         self.weight, self.decay, self.behind = weight, decay, False
 
     def loss(self, model: Any, batch: CaptionBatch) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The loss of a batch with its gradient, and what to log."""
+        """Return the loss of a batch, with gradient, and the statistics for the log."""
         mask = batch.mask
         logits = model.logits(batch.visual, batch.tokens)[mask]
-        self.teacher.train(model.training)  # with dropout of its own, as in the original
+        self.teacher.train(model.training)  # the teacher has its own dropout, as in the original
         with torch.no_grad():
             if self.behind:
                 for ours, learnt in zip(self.teacher.parameters(), model.parameters(), strict=True):
@@ -79,12 +80,12 @@ class MeanTeacher(Objective):
         return cross_entropy + self.weight * distance, statistics
 
     def end_batch(self) -> None:
-        """The captioner is about to be updated; the teacher follows before the next batch."""
+        """Note that the captioner is about to be updated. The teacher follows before the next loss."""
         self.behind = True
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, CaptionBatches]:
-    """The objective of a config block, with a mean teacher where it has one, and the references to learn from."""
+    """Return the objective of a config block, with a mean teacher if `teacher` is set, and batches of references."""
     options = {"padding": data.tokenizer.end, "per_image": config["captions_per_image"], **data.order}
     batches = CaptionBatches(data.visual, data.encoded, **options)
     if "teacher" in config:

@@ -1,16 +1,17 @@
 """Group Relative Policy Optimization (Shao et al. 2024, DeepSeekMath, arXiv 2402.03300, section 4.1).
 
-For an image, G captions o_i are drawn from the captioner as it is then (old) and get rewards r_i. To be maximised is
+For an image, G captions o_i are drawn from the current captioner (old) and get rewards r_i. The objective to maximise
+is
 
     1/G sum_i 1/|o_i| sum_t [ min(ratio_it A_i, clip(ratio_it, 1 - epsilon, 1 + epsilon) A_i) - beta KL_it ]   (eq. 3)
 
 over the tokens t of caption i, with
 
     ratio_it = p(o_it) / p_old(o_it),   A_i = (r_i - mean(r)) / std(r),
-    KL_it = p_parent(o_it) / p(o_it) - log(p_parent(o_it) / p(o_it)) - 1,                                      (eq. 4)
+    KL_it = p_parent(o_it) / p(o_it) - log(p_parent(o_it) / p(o_it)) - 1.                                      (eq. 4)
 
-by as many updates as one set of captions is used for. Where there is one, every ratio is 1 and the gradient is that of
-REINFORCE with normalised rewards.
+Each set of captions is used for a number of updates. If it is used for a single update, every ratio is 1 and the
+gradient equals the gradient of REINFORCE with normalised rewards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +32,16 @@ from captionlab.training.loop.trainer import Objective
 from captionlab.training.parent import LogProbs, frozen_parent
 from captionlab.training.rewards.reward import Reward, build_reward
 
-# Added to the standard deviation of a group, as in TRL; the paper does not say what becomes of one that is 0.
+# Added to the standard deviation of a group, as in TRL; the paper does not say how to handle a deviation of 0.
 LEAST = 1e-4
 
 
 def group_advantages(rewards: Tensor) -> Tensor:
-    """Rewards (images, samples) less the mean of their image, by the (unbiased) standard deviation there plus LEAST.
+    """Return the advantages of rewards (images, samples) within each image.
 
-    They are 0 where all samples of an image earn the same: in double precision, as rounding would be magnified.
+    An advantage is the reward minus the mean of its image, divided by the unbiased standard deviation of its image plus
+    LEAST. Advantages are 0 if all samples of an image earn the same. They are computed in double precision, because
+    rounding errors would be magnified.
     """
     exact = rewards.double()
     advantages = (exact - exact.mean(1, keepdim=True)) / (exact.std(1, keepdim=True) + LEAST)
@@ -47,11 +50,12 @@ def group_advantages(rewards: Tensor) -> Tensor:
 
 @dataclass(eq=False)
 class Grpo(Objective):
-    """GRPO with rewards of whole captions. Loss and statistics are means over captions of means over their tokens.
+    """GRPO with rewards of whole captions.
 
-    Dropout is off throughout: `p` and `p_old` are of one captioner, whose ratio is 1 before its first update, and not
-    of two that miss different units. An end that `stop` forced is no token of |o_i|, since the captioner did not choose
-    it. What is drawn, and all that does not change with the captioner, is kept for the further updates of the set.
+    The loss and the statistics are means over captions of means over their tokens. Dropout is always off: `p` and
+    `p_old` belong to one captioner, so the ratio is 1 before the first update. An end token that `stop` forced does not
+    count as a token of |o_i|, since the captioner did not choose it. The drawn captions and all quantities that do not
+    change with the captioner are kept for the further updates with the same captions.
     """
 
     tokenizer: Tokenizer
@@ -80,12 +84,15 @@ class Grpo(Objective):
         self.sampling = replace(self.decoding, samples=self.samples)
         stop = self.decoding.stop
         self.stops = torch.tensor([] if stop is None else self.tokenizer.stop_ids(stop), dtype=torch.long)
-        # What was drawn for all images of a batch, captions of an image in consecutive rows, and the batch's number.
+        # The draws for all images of a batch, with the captions of an image in consecutive rows; the batch's number.
         self.held: dict[str, Tensor] = {}
         self.number = -1
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[Tensor, dict[str, Any]]:
-        """The loss of a batch with its gradient, and what to log: of rewards and captions when they are drawn."""
+        """Return the loss of a batch, with gradient, and the statistics for the log.
+
+        Statistics of rewards and captions are included only if the captions are drawn in this call.
+        """
         model.eval()
         self.seen = batch.step
         visual = batch.visual.repeat_interleave(self.samples, dim=0)
@@ -103,7 +110,7 @@ class Grpo(Objective):
         return -gain.mean(), {**statistics, **{name: values.mean() for name, values in details.items()}}
 
     def end_batch(self) -> None:
-        """Keep what was drawn for the whole batch: in each process, as the first one alone writes checkpoints."""
+        """Keep the draws of the whole batch in each process, since only the first process writes checkpoints."""
         if self.drawn:
             width = self.decoding.max_tokens
             parts = {name: [_widened(part[name], width) for part in self.drawn] for name in self.drawn[0]}
@@ -112,11 +119,11 @@ class Grpo(Objective):
             self.drawn.clear()
 
     def earned(self, batch: ImageBatch, captions: Sequence[str]) -> list[float | None]:
-        """The reward of each of these captions of a batch's images."""
+        """Return the reward of each caption of a batch's images."""
         return [*self.reward(batch, captions)[0].tolist()]
 
     def _draw(self, model: Any, batch: ImageBatch) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Captions of a batch's images with their advantages, and what to log of them."""
+        """Draw captions of a batch's images, and return them with their advantages, and the statistics for the log."""
         decoded = decode(model, batch.visual, self.sampling, self.tokenizer)
         captions = self.tokenizer.decode(decoded.tokens.tolist())
         reward, of_captions = self.reward(replace(batch, captions=self.samples), captions)
@@ -130,19 +137,19 @@ class Grpo(Objective):
         }
 
     def _drawn_before(self, batch: ImageBatch) -> dict[str, Tensor]:
-        """The same of an earlier update, and what was computed of it then."""
+        """Return the kept draws of an earlier update for the images of a batch."""
         rows = slice(batch.start * self.samples, (batch.start + len(batch.visual)) * self.samples)
         found = {name: values[rows].to(batch.images.device) for name, values in self.held.items()}
         width = int(found["lengths"].max())
         return {name: values[:, :width] if values.ndim == 2 else values for name, values in found.items()}
 
     def _chosen(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """(N, T) the tokens of a caption, but for an end that was forced."""
+        """Return which tokens (N, T) of captions the captioner chose: all but an end that was forced."""
         forced = torch.isin(tokens[:, :-1], self.stops.to(tokens.device))
         return mask & ~pad(forced, (1, 0))
 
     def _gain(self, log_probs: Tensor, found: Mapping[str, Tensor], chosen: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """What is maximised, by caption (N,), of log-probabilities (N, T), and what to log of each caption (N,)."""
+        """Return the objective (N,) of captions from log-probabilities (N, T), and statistics (N,) for the log."""
 
         def of_captions(values: Tensor) -> Tensor:
             return (values * chosen).sum(1) / chosen.sum(1)
@@ -163,12 +170,12 @@ class Grpo(Objective):
 
 
 def _widened(values: Tensor, width: int) -> Tensor:
-    """Of tokens (N, T) the same as (N, width), with zeros; of captions (N,) the same."""
+    """Pad tokens (N, T) to (N, width) with zeros. Values (N,) are returned unchanged."""
     return pad(values, (0, width - values.shape[1])) if values.ndim == 2 else values
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
-    """The objective of a config block, and the images to be captioned, each batch of them for several updates."""
+    """Return the objective of a config block, and batches of images, each used for several updates."""
     parent = frozen_parent(data.captioner) if config["kl"] else None
     settings = {name: config[name] for name in ("samples", "clip", "kl")}
     decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)

@@ -1,7 +1,7 @@
-"""Masked language modelling: the captioner learns to tell the words of a reference that are hidden from it.
+"""Masked language modelling: the captioner learns to predict masked words of a reference.
 
-As VinVL is trained to caption (github.com/microsoft/Oscar, oscar/run_captioning.py and BertCaptioningLoss of
-oscar/modeling/modeling_bert.py). Its other settings (optimizer, schedule, epochs) are the trainer's.
+As VinVL is trained to caption (github.com/microsoft/Oscar, oscar/run_captioning.py and BertCaptioningLoss in
+oscar/modeling/modeling_bert.py). Other settings (optimizer, schedule, epochs) belong to the trainer.
 """
 
 import math
@@ -25,7 +25,7 @@ SHARE, MOST = 0.15, 3
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Images, each with a reference of which some tokens are masked."""
+    """Images, each with a reference that has some tokens masked."""
 
     visual: Any
     """B images"""
@@ -38,18 +38,21 @@ class MaskedBatch:
 
     @property
     def weight(self) -> float:
-        """Number of tokens to be predicted: the loss of a batch is a mean over them."""
+        """Return the number of tokens to predict, because the loss of a batch is a mean over these tokens."""
         return float(len(self.targets))
 
     def split(self, parts: int) -> list["MaskedBatch"]:
-        """The same batch in so many parts of nearly equal size."""
+        """Split the batch into parts of nearly equal size."""
         visual, ids, chosen = (whole.tensor_split(parts) for whole in (self.visual, self.ids, self.chosen))
         targets = self.targets.split([int(part.sum()) for part in chosen])
         return [MaskedBatch(*piece) for piece in zip(visual, ids, chosen, targets, strict=True)]
 
 
 class MaskedBatches(Batches):
-    """Batches of references, each with its image: each comes once in an epoch, every time with other tokens masked."""
+    """Batches of references, each with its image.
+
+    Each reference comes once in an epoch, every time with other tokens masked.
+    """
 
     def __init__(
         self,
@@ -63,10 +66,10 @@ class MaskedBatches(Batches):
         vocabulary: int,
         places: Places | None = None,
     ):
-        """Make batches of `size` references; other arguments are as of CaptionBatches.
+        """Make batches of `size` references; other arguments are as for CaptionBatches.
 
-        `start` is the id of the token before every caption, `mask` that of the token that stands for a masked one;
-        any of the `vocabulary` tokens may take the place of another.
+        `start` is the id of the token before every caption, `mask` the id of the mask token. A chosen token may be
+        replaced by any of the `vocabulary` tokens.
         """
         self.visual, self.mask, self.vocabulary = visual, mask, vocabulary
         self.images = np.repeat(np.arange(len(captions)), [len(references) for references in captions])
@@ -74,7 +77,7 @@ class MaskedBatches(Batches):
         self.lengths = np.array([len(ids) for ids in flat])
         self.ids = np.zeros((len(flat), int(self.lengths.max())), np.int32)
         self.ids[np.arange(self.ids.shape[1]) < self.lengths[:, None]] = np.concatenate(flat)
-        if places is not None:  # of the images; those of the references are wanted
+        if places is not None:  # from the groups of the images to the groups of the references
             places = replace(places, groups=places.groups[self.images])
         self.order = Order(len(flat), size, seed, places)
 
@@ -82,7 +85,7 @@ class MaskedBatches(Batches):
         rows = self.order[step]
         lengths = self.lengths[rows]
         ids = self.ids[rows, : lengths.max()].astype(np.int64)
-        # A stream of random numbers for each batch.
+        # Each batch has its own stream of random numbers.
         generator = np.random.default_rng([self.order.seed, step, 1])
         masked, chosen = mask_tokens(ids, lengths, self.mask, self.vocabulary, generator)
         visual = self.visual[torch.from_numpy(self.images[rows])]
@@ -93,10 +96,10 @@ class MaskedBatches(Batches):
 
 @dataclass(eq=False)
 class MaskedLanguageModelling(Objective):
-    """Mean divergence (nats) between smoothed targets and predictions, over the tokens to be predicted.
+    """Mean divergence (nats) between smoothed targets and predictions, over the tokens to predict.
 
-    `smoothing` is the probability that a target leaves to all other tokens in equal shares. After `drop_after` updates,
-    the share `drop_worst` of the tokens with the largest losses does not count.
+    `smoothing` is the probability that a target gives to all other tokens in equal shares. After `drop_after` updates,
+    the share `drop_worst` of the tokens with the largest losses is left out.
     """
 
     smoothing: float = 0.0
@@ -106,7 +109,7 @@ class MaskedLanguageModelling(Objective):
     kept = ("updates",)
 
     def loss(self, model: Any, batch: MaskedBatch) -> tuple[Tensor, dict[str, Any]]:
-        """The loss of a batch with its gradient, and what to log."""
+        """Return the loss of a batch, with gradient, and the statistics for the log."""
         logits = model.masked_logits(batch.visual, batch.ids, batch.chosen).float()
         losses = divergences(logits, batch.targets, self.smoothing)
         if self.drop_worst and self.updates >= self.drop_after:
@@ -116,12 +119,12 @@ class MaskedLanguageModelling(Objective):
         return losses.mean(), {"masked_accuracy": predicted}
 
     def end_batch(self) -> None:
-        """An update was made."""
+        """Count the update."""
         self.updates += 1
 
 
 def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Kullback-Leibler divergence (n,), in nats, of predictions (n, vocabulary) from the smoothed targets (n,)."""
+    """Return the Kullback-Leibler divergence (n,) in nats of predictions (n, vocabulary) from smoothed targets (n,)."""
     log_probs = logits.log_softmax(1)
     right = log_probs.gather(1, targets[:, None])[:, 0]
     if not smoothing:
@@ -134,10 +137,10 @@ def divergences(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
 def mask_tokens(
     ids: np.ndarray, lengths: np.ndarray, mask: int, vocabulary: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Captions (B, T) from [CLS] to [SEP], padded, with some tokens masked, and which ones those are, (B, T).
+    """Return captions `ids` (B, T) with some tokens masked, and which tokens (B, T) were chosen.
 
-    15 % of a caption's tokens, but 1 to 3, are chosen, [SEP] among those that can be and [CLS] not; 80 % of them become
-    `mask`, 10 % any token of the vocabulary, and 10 % stay.
+    The captions run from [CLS] to [SEP] and are padded. 15 % of a caption's tokens, but 1 to 3, are chosen; [SEP] can
+    be chosen, [CLS] cannot. 80 % of the chosen tokens become `mask`, 10 % any token of the vocabulary, and 10 % stay.
     """
     places = np.arange(ids.shape[1])
     # A random order of the places that can be chosen, the others last.
@@ -152,7 +155,7 @@ def mask_tokens(
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, MaskedBatches]:
-    """The objective of a config block, and the references with masked tokens."""
+    """Return the objective of a config block, and batches of references with masked tokens."""
     settings = {name: value for name, value in config.items() if name != "kind"}
     if settings.pop("freeze_embeddings"):
         freeze_token_embeddings(data.captioner, data.tokenizer.size)

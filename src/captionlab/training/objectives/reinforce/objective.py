@@ -1,4 +1,4 @@
-"""REINFORCE: the captioner captions images, and a caption that earned more than the baseline becomes more likely."""
+"""REINFORCE: captions of the captioner that earn more than the baseline become more likely."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,23 +17,27 @@ from captionlab.training.rewards.reward import Reward, build_reward
 
 
 def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
-    """Mean of (baseline - reward) * log-probability over captions (B,): to descend it raises the mean reward."""
+    """Return the mean of (baseline - reward) * log-probability over captions (B,).
+
+    Minimising it raises the mean reward.
+    """
     return ((baseline - reward) * log_prob).mean()
 
 
 def through_end(tokens: torch.Tensor, end: int) -> torch.Tensor:
-    """Where (B, T) the captions are: up to their first `end` and including it; all of a row without one."""
+    """Return which positions (B, T) belong to captions: up to and including the first `end`, else the whole row."""
     ends = (tokens == end).long()
     return ends.cumsum(1) == ends
 
 
 def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, reduction: str) -> torch.Tensor:
-    """Log-probability (B,) of captions from those of their tokens (B, T); what follows the first `end` does not count.
+    """Return the log-probabilities (B,) of captions from the log-probabilities of their tokens (B, T).
 
-    `sum` is the log-probability of the caption with its end, as in equation 1 of Dessì et al. (2023). `mean` is what
-    their code trains with: the end itself is not scored but counts in the length, so the sum over n tokens and an end
-    is divided by n + 1, and that over the T tokens of a caption without an end by T. That is how they finetune ClipCap;
-    with BLIP and CaMEL it is `mean-with-end`, the mean over all tokens, the end included.
+    Tokens after the first `end` do not count. The `reduction` `sum` is the log-probability of the caption with its end,
+    as in equation 1 of Dessì et al. (2023). `mean` is used by their training code: the end itself is not scored but
+    counts in the length. The sum over n tokens and an end is divided by n + 1, and the sum over the T tokens of a
+    caption without an end is divided by T. They finetune ClipCap with `mean`. They finetune BLIP and CaMEL with
+    `mean-with-end`, the mean over all tokens, the end included. Raises ValueError for another reduction.
     """
     if reduction not in ("mean", "mean-with-end", "sum"):
         raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
@@ -46,7 +50,8 @@ def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, r
 def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None:
     """Exclude the table of token embeddings, and an output layer tied to it, from training.
 
-    In the authors' code the optimizer was given the table before it was replaced by a larger copy, so it never changed.
+    In the authors' code the optimizer got the table before a larger copy replaced it, so the table never changed.
+    Raises ValueError if the captioner has no table of `vocabulary` token embeddings.
     """
     tables = [m for m in captioner.modules() if isinstance(m, torch.nn.Embedding) and m.num_embeddings == vocabulary]
     if not tables:
@@ -59,8 +64,9 @@ def freeze_token_embeddings(captioner: torch.nn.Module, vocabulary: int) -> None
 class Reinforce(Objective):
     """Policy gradient of a reward of whole captions, as in Dessì et al. (2023, section 3).
 
-    The captions are made without a gradient and their log-probabilities by a second pass. With `dropout` it is active
-    in both, with different units dropped, as in the authors' code: for greedy decoding that is all the exploration.
+    The captions are decoded without a gradient, and a second pass computes their log-probabilities. With `dropout`,
+    dropout is active in both passes, with different units dropped, as in the authors' code. With greedy decoding,
+    dropout is the only source of exploration.
     """
 
     generate: Callable[[Any, torch.Tensor], torch.Tensor]
@@ -78,7 +84,7 @@ class Reinforce(Objective):
     kept = ("baseline",)
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The policy loss of a batch with its gradient, and what to log."""
+        """Return the policy loss of a batch, with gradient, and the statistics for the log."""
         model.train(self.dropout)
         with torch.no_grad():
             tokens = self.generate(model, batch.visual)
@@ -98,17 +104,20 @@ class Reinforce(Objective):
         }
 
     def end_batch(self) -> None:
-        """Tell the baseline the rewards of the whole batch, which it was not to know before."""
+        """Pass the rewards of the whole batch to the baseline, which must not know them before."""
         self.baseline.update(gathered(torch.cat(self.rewards)))
         self.rewards.clear()
 
     def earned(self, batch: ImageBatch, captions: Sequence[str]) -> list[float | None]:
-        """The reward of each of these captions of a batch's images."""
+        """Return the reward of each caption of a batch's images."""
         return [*self.reward(batch, captions)[0].tolist()]
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
-    """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
+    """Return the objective of a config block, and batches of images to caption.
+
+    If `freeze_embeddings` is set, the token embeddings of the captioner are frozen.
+    """
     decoding, tokenizer = Decoding.from_config(config["decoding"]), data.tokenizer
     settings = {**data.captioner.finetuned_as, **config}
     if settings["freeze_embeddings"]:

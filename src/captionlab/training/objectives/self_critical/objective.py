@@ -1,8 +1,8 @@
-"""Self-critical training (Rennie et al. 2017): captions that earn more than the captioner's own best guess.
+"""Self-critical training (Rennie et al. 2017): captions that earn more than the greedy caption become more likely.
 
 After github.com/ruotianluo/ImageCaptioning.pytorch (captioning/modules/loss_wrapper.py, losses.py), with which Ma et
-al. (2022) train. With the other baseline it is the "new self-critical" of the same repository (Luo 2020). With a beam
-search in place of samples it is REINFORCE with the greedy baseline of Dessì et al. (2023, appendix B.1).
+al. (2022) train. With the baseline `leave-one-out` it is the "new self-critical" of the same repository (Luo 2020).
+With a beam search in place of samples it is REINFORCE with the greedy baseline of Dessì et al. (2023, appendix B.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ from captionlab.training.rewards.reward import Reward, build_reward
 def self_critical_loss(
     reward: torch.Tensor, baseline: torch.Tensor, log_prob: torch.Tensor, lengths: torch.Tensor
 ) -> torch.Tensor:
-    """The policy loss of captions (N,) as a mean over their tokens, the end token included.
+    """Return the policy loss of captions (N,) as a mean over their tokens, the end token included.
 
-    `log_prob` (N,) are sums over the tokens, of which there are `lengths` (N,): every token of a caption is weighed by
-    the same reward.
+    `log_prob` (N,) are sums over the `lengths` (N,) tokens of each caption. Every token of a caption is weighted by the
+    same reward.
     """
     return policy_loss(reward, baseline, log_prob) * len(lengths) / lengths.sum()
 
@@ -37,8 +37,9 @@ def self_critical_loss(
 class SelfCritical(Objective):
     """Policy gradient of several samples of each image, against a baseline of the same images.
 
-    Where the steps of a captioner have a gradient, it is that of the very pass that drew the sample, with its dropout;
-    else, and with `log_prob`, the log-probabilities come from a second pass, with other units dropped.
+    If the captioner's decoding steps are differentiable, the gradient comes from the pass that drew the sample, with
+    its dropout. Otherwise, and with `log_prob` or `search`, the log-probabilities come from a second pass, with other
+    units dropped.
     """
 
     tokenizer: Tokenizer
@@ -74,7 +75,7 @@ class SelfCritical(Objective):
         )
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The loss of a batch with its gradient, and what to log."""
+        """Return the loss of a batch, with gradient, and the statistics for the log."""
         model.train(self.dropout)
         sampled, log_prob = self._sample(model, batch.visual.repeat_interleave(self.samples, dim=0))
         samples = self.tokenizer.decode(sampled.tokens.tolist())
@@ -87,7 +88,7 @@ class SelfCritical(Objective):
             for of_image, best in zip(captions, self.tokenizer.decode(greedy.tokens.tolist()), strict=True):
                 of_image.append(best)
             penalty = torch.cat([penalty, self._divergence(greedy, batch.visual, 1)], dim=1)
-        # All at once, because a scorer reads each image only once, and equal captions too.
+        # All captions are rewarded at once, because a scorer then reads each image and each distinct caption only once.
         asked = replace(batch, captions=len(captions[0]))
         reward, of_captions = self.reward(asked, [caption for of_image in captions for caption in of_image])
         rewards, *details = (values.view(len(captions), -1) for values in (reward, *of_captions.values()))
@@ -110,7 +111,7 @@ class SelfCritical(Objective):
         }
 
     def earned(self, batch: ImageBatch, captions: Sequence[str]) -> list[float | None]:
-        """The reward of each of these captions of a batch's images, not scaled."""
+        """Return the unscaled reward of each caption of a batch's images."""
         return [*self.reward(batch, captions)[0].tolist()]
 
     def _sample(self, model: Any, visual: torch.Tensor) -> tuple[Decoded, torch.Tensor]:
@@ -129,7 +130,10 @@ class SelfCritical(Objective):
 
     @torch.no_grad()
     def _divergence(self, decoded: Decoded, visual: torch.Tensor, copies: int) -> torch.Tensor:
-        """Mean per token of the log-probability minus the parent's, (images, copies); zeros where it does not count."""
+        """Return the mean per token of the log-probability minus the parent's, (images, copies).
+
+        Without a parent or with `kl` 0, the result is zeros.
+        """
         if self.parent is None or not self.kl:
             return decoded.log_prob.new_zeros(len(visual), copies)
         rows = visual.repeat_interleave(copies, dim=0)
@@ -138,7 +142,10 @@ class SelfCritical(Objective):
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, ImageBatches]:
-    """The objective of a config block, and the images to be captioned; may freeze parameters of the captioner."""
+    """Return the objective of a config block, and batches of images to caption.
+
+    If `freeze_embeddings` is set, the token embeddings of the captioner are frozen.
+    """
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
     if "search" in config:
         settings |= {"search": Decoding.from_config(config["search"]), "samples": 1}

@@ -1,4 +1,4 @@
-"""Whether a caption finds its image among the candidates."""
+"""Reward of retrieval accuracy: 1 if the caption finds its image among the candidates, else 0."""
 
 from captionlab.declarations import RewardKind
 from captionlab.training.rewards.retrieval import build_retrieval

@@ -1,4 +1,4 @@
-"""One of several rewards in each update, in turn."""
+"""Reward that alternates between several rewards, one reward in each update."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,12 +20,15 @@ DECLARATION = RewardKind(
 
 
 def in_turn(rewards: Mapping[str, Reward], batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-    """The reward (B,) whose number is that of the update modulo theirs; in the log also under its own name."""
+    """Return the reward (B,) whose turn it is: the number of the batch modulo the number of rewards.
+
+    The log also has the reward under its own name.
+    """
     name = list(rewards)[batch.step % len(rewards)]
     found = rewards[name](batch, captions)
     return found[0], named_statistics({name: found})
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
-    """The rewards of a config block, in turn."""
+    """Return the reward that alternates between the rewards of a config block."""
     return partial(in_turn, named_rewards(config["of"], data))

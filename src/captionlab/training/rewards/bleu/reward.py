@@ -1,4 +1,4 @@
-"""Likeness to the references of the image: BLEU-4."""
+"""Reward of similarity to the references of the image: BLEU-4."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,10 +17,11 @@ DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, 
 
 
 def bleu(references: Sequence[Sequence[str]], batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-    """BLEU-4 (B,), 0 to 1, of single captions against the reference of their images that is closest in length.
+    """Return BLEU-4 (B,), 0 to 1, of each caption against the references of its image.
 
-    As in github.com/ruotianluo/ImageCaptioning.pytorch (captioning/utils/rewards.py), with pycocoevalcap's smoothing
-    constants; references are words joined by spaces, by the rows of the training images.
+    The brevity penalty uses the reference of the closest length. As in github.com/ruotianluo/ImageCaptioning.pytorch
+    (captioning/utils/rewards.py), the smoothing constants are pycocoevalcap's. `references` are words joined by spaces,
+    by the rows of the training images.
     """
     scorer = BleuScorer(n=4)
     for image, caption in zip(batch.images[batch.rows].tolist(), captions, strict=True):
@@ -30,5 +31,5 @@ def bleu(references: Sequence[Sequence[str]], batch: ImageBatch, captions: Seque
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
-    """The reward, from the references of the training images; words are those of the reward cider."""
+    """Return the BLEU-4 reward against the references of the training images, tokenised as for the reward cider."""
     return partial(bleu, [[" ".join(ended(text)) for text in of_image] for of_image in data.texts])

@@ -1,8 +1,8 @@
-"""CIDEr-D (Vedantam et al. 2015) of many captions against references whose n-grams were counted once.
+"""CIDEr-D (Vedantam et al. 2015) of many captions against references whose n-grams are counted once.
 
-The numbers of pycocoevalcap's Cider, which counts the references anew each time and keeps them in dictionaries: too
-slow and too large for a training. Here the n-grams of each order are rows of a sorted table, and all captions of a
-batch are compared in a few array operations.
+The values equal the values of pycocoevalcap's Cider. pycocoevalcap counts the references anew in each call and keeps
+the counts in dictionaries, which is too slow and too large for training. Here the n-grams of each order are rows of a
+sorted table, and all captions of a batch are compared in a few array operations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from captionlab.training.rewards.reward import Reward, Rewarded
 DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("numpy",))
 
 ORDERS = 4
-SIGMA = 6.0  # of the penalty for another length
+SIGMA = 6.0  # standard deviation of the Gaussian length penalty
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -50,10 +50,10 @@ class _Order:
 
 
 class CiderD:
-    """Scores captions of images whose references are known; document frequencies are those of these references."""
+    """Scorer of captions by CIDEr-D, with the document frequencies of the references that it is built from."""
 
     def __init__(self, references: Sequence[Sequence[Sequence[str]]]):
-        """Count the references, lists of words, of each image; an image without any gives every caption 0."""
+        """Count the references, lists of words, of each image. Captions of an image without references score 0."""
         flat = [words for of_image in references for words in of_image]
         number = np.array([len(of_image) for of_image in references], np.int64)
         self.first: Indices = np.concatenate(([0], number.cumsum()))
@@ -76,7 +76,7 @@ class CiderD:
             self.orders.append(self._order(keys, index[inside], text[inside], image, len(flat)))
 
     def score(self, images: Sequence[int] | Indices, captions: Sequence[Sequence[str]]) -> Numbers:
-        """CIDEr-D (B,), 0 to 10, of captions as lists of words; `images` (B,) are the ranks of their images."""
+        """Return CIDEr-D (B,), 0 to 10, of captions as lists of words; `images` (B,) are the ranks of their images."""
         ranks = np.asarray(images, np.int64)
         new: dict[str, int] = {}
         known = self.words
@@ -86,7 +86,7 @@ class CiderD:
         text, offsets = _places(captions)
         lengths = np.array([max(0, len(words) - 1) for words in captions], np.int64)
         number = self.first[ranks + 1] - self.first[ranks]
-        pairs = _ranges(self.first[ranks], number)  # the reference of each pair of a caption and a reference
+        pairs = _ranges(self.first[ranks], number)  # the reference of each caption-reference pair
         caption = np.repeat(np.arange(len(captions)), number)
         similarity = np.zeros(len(pairs))
         vocabulary = len(known) + len(new)
@@ -94,7 +94,7 @@ class CiderD:
         for n, order in enumerate(self.orders, start=1):
             inside = np.flatnonzero(offsets >= n - 1)
             if n > 1:
-                # Two names of an n-gram: one among these captions, and one among the references, or -1.
+                # Each n-gram has two ids: in these captions, and in the references, where -1 means that it is absent.
                 last, before = stream[inside], found[inside - 1]
                 _, ranks_here = np.unique(local[inside - 1] * vocabulary + last, return_inverse=True)
                 there = np.full(len(inside), -1)
@@ -108,7 +108,7 @@ class CiderD:
         return np.asarray(10 / ORDERS * total / np.maximum(1, number), np.float64)
 
     def _order(self, keys: Indices, grams: Indices, text: Indices, image: Indices, texts: int) -> _Order:
-        """The table of an order from the rank of every n-gram and the reference that it is in."""
+        """Return the table of an order from the rank of each n-gram and the index of its reference."""
         size = max(1, len(keys))
         distinct, counts = np.unique(text * size + grams, return_counts=True)
         of_text, gram = distinct // size, distinct % size
@@ -126,7 +126,7 @@ class CiderD:
     def _similarity(
         self, order: _Order, text: Indices, local: Indices, found: Indices, pairs: Indices, caption: Indices
     ) -> Numbers:
-        """Similarity of one order of each pair of a caption and a reference, the length aside."""
+        """Return the similarity in one order of each caption-reference pair, without the length penalty."""
         size, here = max(1, len(order.keys)), int(local.max(initial=0)) + 1
         distinct, where, counts = np.unique(text * here + local, return_index=True, return_counts=True)
         of_caption, gram = distinct // here, found[where]
@@ -148,36 +148,36 @@ class CiderD:
 
 
 def _places(texts: Sequence[Sequence[str]]) -> tuple[Indices, Indices]:
-    """Of each word of all texts in a row: the rank of its text, and its place in it."""
+    """Return for each word of the concatenated texts the rank of its text, and its position in that text."""
     lengths = np.array([len(words) for words in texts], np.int64)
     ranks = np.repeat(np.arange(len(texts)), lengths)
     return ranks, np.arange(len(ranks)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
 def _ranges(starts: Indices, counts: Indices) -> Indices:
-    """The numbers from each start on, as many as its count, one range after the other."""
+    """Return the concatenated ranges of integers that begin at `starts` and have `counts` elements."""
     return np.arange(counts.sum()) + np.repeat(starts - (counts.cumsum() - counts), counts)
 
 
-# Stands after each caption, so that one that breaks off is told from one that ends. No word has angle brackets.
+# Follows each caption, so that a truncated caption differs from a complete one. No word has angle brackets.
 END = "<end>"
 
 
 def ended(text: str) -> list[str]:
-    """The words of a text, and its end."""
+    """Return the words of a text, followed by the end word."""
     return [*words_of(text), END]
 
 
 def cider(references: CiderD, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-    """CIDEr-D (B,), 0 to 10, of captions of a batch's images."""
+    """Return CIDEr-D (B,), 0 to 10, of captions of a batch's images."""
     scores = references.score(batch.images[batch.rows].cpu().numpy(), [ended(caption) for caption in captions])
     return torch.from_numpy(scores).float().to(batch.images.device), {}
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
-    """The reward, with the document frequencies of the training references (Rennie et al. 2017).
+    """Return the CIDEr-D reward with the document frequencies of the training references (Rennie et al. 2017).
 
-    As in github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_ngrams.py), words are those of the annotations,
-    and the end of a caption is one of them.
+    As in github.com/ruotianluo/ImageCaptioning.pytorch (scripts/prepro_ngrams.py), words are the words of the
+    annotations, and the end of a caption counts as a word.
     """
     return partial(cider, CiderD([[ended(text) for text in of_image] for of_image in data.texts]))

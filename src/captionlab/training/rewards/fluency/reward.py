@@ -1,4 +1,4 @@
-"""Fluency in the language of all references."""
+"""Reward of fluency under an n-gram language model of all references."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,10 +18,10 @@ DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, 
 
 
 def fluency(model: NgramModel, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-    """The mean log10-probability (B,) of the words of captions and their ends under a model: -log10 of perplexity.
+    """Return the mean log10-probability (B,) per word of each caption, its end included: -log10 of the perplexity.
 
-    A word that the model does not know counts as its rarest one, so that there is nothing to gain by it. (SRILM's
-    perplexity leaves such words out.) The images do not matter.
+    A word that the model does not know has the probability of the model's rarest word, so that unknown words gain
+    nothing. (SRILM's perplexity leaves such words out.) The images are not used.
     """
     rarest = float(model.log_probs[0][model.log_probs[0] > LOG_ZERO].min())
     scores = score(model, [words_of(caption) for caption in captions])
@@ -30,5 +30,5 @@ def fluency(model: NgramModel, batch: ImageBatch, captions: Sequence[str]) -> Re
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
-    """The reward, from the references of the training images."""
+    """Return the fluency reward with a language model of the references of the training images."""
     return partial(fluency, train([words_of(text) for of_image in data.texts for text in of_image]))

@@ -1,4 +1,4 @@
-"""The reward of Ma et al. (2022, section 3.3): the matching score of a frozen vision-language model."""
+"""Reward of Ma et al. (2022, section 3.3): the matching score of a frozen vision-language model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ DECLARATION = RewardKind(
 
 @dataclass(eq=False)
 class MatchingScore:
-    """How well a scorer finds that a caption matches its image."""
+    """Reward of how well a caption matches its image according to a scorer."""
 
     scorer: Any
     read_images: Callable[[Sequence[str]], Any]
@@ -37,14 +37,14 @@ class MatchingScore:
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
-        """The reward (B,) of captions of the batch's images."""
+        """Return the scaled matching scores (B,) of captions of the batch's images, and no statistics."""
         needed, rows = batch.rows.unique(return_inverse=True)
         visual = self.read_images([self.ids[image] for image in batch.images[needed].tolist()])
         return self.scale * self.scorer.score(visual, captions, rows.tolist()).float(), {}
 
 
 def build(config: Mapping[str, Any], data: TrainingData) -> MatchingScore:
-    """The reward of a config block."""
+    """Return the matching-score reward of a config block."""
     asked = data.reward_models[f"scorers/{config['scorer']}"]
     scorer = load_scorer(asked["directory"], data.device)
     images = ScorerImages(scorer, asked["features"], data.device)

@@ -1,4 +1,4 @@
-"""The similarity of a caption to its image."""
+"""Reward of similarity: the retriever's score of the caption with its image."""
 
 from captionlab.declarations import RewardKind
 from captionlab.training.rewards.retrieval import build_retrieval
