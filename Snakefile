@@ -14,7 +14,7 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
-from captionlab.workflow.config import SCHEMA, ConfigError, Refusal
+from captionlab.workflow.config import ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 
@@ -32,7 +32,7 @@ CONFIG_FILES = [*workflow.configfiles[GIVEN:], *workflow.configfiles[:GIVEN]]
 
 try:
     if not workflow.modifier.namespace:  # as a module, the config is only a part of what is in these files
-        check_config_files(config, CONFIG_FILES, workflow.config_settings.config, ROOT / SCHEMA)
+        check_config_files(config, CONFIG_FILES, workflow.config_settings.config)
     lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()

@@ -30,11 +30,11 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.declarations import family_class
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.generation.contract import Decoding
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.networks.words import learn_words
+from captionlab.plugins import family_class
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema

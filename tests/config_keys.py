@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from captionlab.workflow.blocks import Block
 from captionlab.workflow.schema import Schema
+
+from captionlab.workflow.blocks import Block
 
 # The part of the schema with the keys below it, as `captioner.optimizer.lr`; and the meaning of the key, since families
 # have keys of the same name with other meanings.

@@ -2,8 +2,8 @@
 
 from dataclasses import fields, replace
 
-from captionlab.declarations import family_class
 from captionlab.networks.wordpiece import WordPieces
+from captionlab.plugins import family_class
 from captionlab.scorers.scorer import Matching, NetworkScorer
 
 

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from captionlab.workflow.schema import Schema
 from config_keys import declared_keys, used_keys
 from records import executed_configs, executed_rules, skipped
 
 from captionlab.workflow.keys import SCHEMA
-from captionlab.workflow.schema import Schema
 
 pytestmark = pytest.mark.last
 

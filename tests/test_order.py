@@ -11,9 +11,9 @@ import torch
 import vinvl_stand_in as tiny
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.declarations import defined
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.order import Places
+from captionlab.plugins import defined
 from captionlab.regions.batches import RegionTable
 from captionlab.schemas import CAPTIONS as REFERENCES
 from captionlab.schemas import IMAGES, embeddings_schema

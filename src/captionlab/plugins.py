@@ -68,6 +68,11 @@ def defined(package: str, name: str, attribute: str) -> Any:
     return getattr(importlib.import_module(work_module(package, name)), attribute)
 
 
+def own_keys(package: str, family: str) -> tuple[str, ...]:
+    """Return the keys that only the blocks of this family have when its models are imported."""
+    return tuple(key for key in config_module(package, family).Imported.__annotations__ if key != "family")
+
+
 @cache
 def headline(package: str, name: str) -> str:
     """Return the first line of the docstring of a plug-in's working module, which is not imported."""
@@ -77,3 +82,17 @@ def headline(package: str, name: str) -> str:
 
 def _folder(package: str, name: str) -> str:
     return f"captionlab.{package}.{name.replace('-', '_')}"
+
+
+def family_class(package: str, family: str) -> Any:
+    """Return the class of a family of models, which imports its module; ValueError if there is no such family."""
+    return defined(package, family, "FAMILY")
+
+
+class Member:
+    """A model of a family, which has the name of the folder of the module that defines it."""
+
+    @property
+    def family(self) -> str:
+        """Return the name of the family."""
+        return type(self).__module__.split(".")[-2]

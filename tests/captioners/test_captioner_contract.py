@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.declarations import CaptionerFamily, declared, family_class
+from captionlab.plugins import CaptionerFamily, declared, family_class
 
 FAMILIES = declared("captioners", CaptionerFamily)
 

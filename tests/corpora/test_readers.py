@@ -20,9 +20,9 @@ from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.declarations import CorpusReader, declared
 from captionlab.given import GivenError
 from captionlab.places import Place
+from captionlab.plugins import CorpusReader, declared
 from captionlab.progress import log_counts
 from captionlab.tables import read_table
 

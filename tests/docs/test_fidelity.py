@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
+from captionlab.workflow.schema import Schema
 
 from captionlab.workflow.keys import SCHEMA
-from captionlab.workflow.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from captionlab.declarations import EncoderFamily, declared, family_class
 from captionlab.encoders.encoder import Encoder
+from captionlab.plugins import EncoderFamily, declared, family_class
 
 FAMILIES = declared("encoders", EncoderFamily)
 

@@ -173,7 +173,11 @@ def score_toy(folder, corpora, output, **settings):
         "categories": settings.pop("categories", ROOT / CATEGORIES["toyworld"]),
     }
     assert {*inputs} == {"captions", *DECLARATION.reads}
-    params = {"module": "captionlab.evaluation.metrics.chair.metric", "people": False, "splits": ["test"] * len(corpora)}
+    params = {
+        "module": "captionlab.evaluation.metrics.chair.metric",
+        "people": False,
+        "splits": ["test"] * len(corpora),
+    }
     params |= {"corpora": corpora, "references_per_image": None, "settings": {"objects": "toyworld"}} | settings
     run_script("score_captions", inputs, [output], **params)
     return output

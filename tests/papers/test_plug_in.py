@@ -9,7 +9,7 @@ import yaml
 from paper_jobs import ROOT, Named
 
 import captionlab.papers
-from captionlab.declarations import DeclarationError
+from captionlab.plugins import DeclarationError
 from captionlab.workflow import papers
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.report import labels_of, paper_of

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import torch
+from captionlab.workflow.schema import Schema
 from PIL import Image
 
 from captionlab.order import Order
@@ -25,7 +26,6 @@ from captionlab.regions.tables import ImageRegions, RegionError, write_regions
 from captionlab.schemas import SCENE_CAPTIONS, regions_schema
 from captionlab.tables import TableError, read_table, write_table
 from captionlab.workflow.keys import SCHEMA
-from captionlab.workflow.schema import Schema
 
 SIZE = 8
 # Two images of COCO as the corpora know them, of one shape each.

@@ -6,15 +6,15 @@ from huggingface_hub import ModelCard
 from reporting_run import compared, retrieved, row
 from safetensors.numpy import save_file
 
+from captionlab.plugins import facts, headline
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.facts import Counts, Trained, Validated, counts, parameters, updates, validated
 from captionlab.reporting.model_cards import TOY, UNKNOWN, Context, card_text
 from captionlab.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
 from captionlab.tables import write_table
-from captionlab.workflow.families import DECLARED, headline
 
 SECTIONS = ("captioners", "encoders", "scorers")
-FAMILIES = [(section, family) for section in SECTIONS for family in DECLARED[section]()]
+FAMILIES = [(section, family) for section in SECTIONS for family in facts(section)]
 CORPUS = {"reader": "karpathy", "toy": False, "split": "test", "hub": "me/pictures", "sources": []}
 MADE = {
     "commit": "abc", "device": "GPU_1 <x>", "python": "3.11.7",
@@ -41,7 +41,7 @@ def described(section="captioners", family="clipcap", **changes):
     ]  # fmt: skip
     return {
         "section": section, "name": "mine", "family": family, "headline": headline(section, family),
-        "reads": "pixels" if section == "encoders" else DECLARED[section]()[family].reads, "job": "train/mine",
+        "reads": "pixels" if section == "encoders" else facts(section)[family].reads, "job": "train/mine",
         "line": line if section == "captioners" else line[:1], "names": {"encoder": "clip"}, "rewards": [],
         "select": True, "snapshot_of": None, "trainings": [], "papers": {"paper": ["A|B"]},
         "sources": [{"what": "weights", "licence": "MIT", "repository": "them/base"}], **changes,

@@ -7,8 +7,8 @@ import torch
 from scorer_stand_in import build_scorer
 
 from captionlab.captioners.store import save_captioner
-from captionlab.declarations import family_class
 from captionlab.encoders.clip.encoder import Clip, build
+from captionlab.plugins import family_class
 from captionlab.scorers.store import save_scorer
 
 WIDTH = 64  # of the image tower, so of a patch

@@ -12,9 +12,9 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from scorer_stand_in import build_scorer
 
-from captionlab.declarations import ScorerFamily, declared
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces
+from captionlab.plugins import ScorerFamily, declared
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.readers import image_name, read_regions
 from captionlab.regions.tables import write_regions

@@ -11,8 +11,8 @@ from pycocoevalcap.cider.cider import Cider as TheirCider
 from scorer_stand_in import build_scorer
 
 from captionlab import schemas
-from captionlab.declarations import RewardKind, declared
 from captionlab.networks.words import words_of
+from captionlab.plugins import RewardKind, declared
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages

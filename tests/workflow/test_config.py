@@ -877,7 +877,9 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
     rewards = {f"captionlab.training.rewards.{kind}" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
     models = {"captionlab.captioners.newfc.captioner", "captionlab.encoders.clip.encoder:FAMILY"}
-    assert {*lab.reward_models.used(Job)} == rewards | models | {"captionlab.training.objectives.self_critical.objective"}
+    assert {*lab.reward_models.used(Job)} == rewards | models | {
+        "captionlab.training.objectives.self_critical.objective"
+    }
     reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
     lab.captioners["critical"]["objective"]["reward"] = reward
     regions = ["results/regions/boxes/world/0-of-1.parquet"]

@@ -4,12 +4,13 @@ import inspect
 
 import pytest
 import torch
+from captionlab.workflow.schema import Schema
 from torch import ones
 from torch.nn import Parameter
 
-from captionlab.declarations import family_class
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
+from captionlab.plugins import family_class
 from captionlab.regions.detection import Detector
 from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Matching
@@ -20,7 +21,6 @@ from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical.objective import SelfCritical
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.keys import SCHEMA
-from captionlab.workflow.schema import Schema
 
 KINDS = {"captioners": captioners(), "scorers": scorers()}
 FAMILIES = [(package, name) for package, families in KINDS.items() for name in families]

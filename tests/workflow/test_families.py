@@ -12,8 +12,8 @@ import pytest
 from running import run_python
 
 from captionlab import declarations
-from captionlab.declarations import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
 from captionlab.encoders.embeddings import embedding_rows
+from captionlab.plugins import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
 from captionlab.tables import write_table
@@ -26,7 +26,7 @@ FAMILY = '''
 import torch
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.declarations import CaptionerFamily
+from captionlab.plugins import CaptionerFamily
 from captionlab.networks.tokenizer import Tokenizer
 {imports}
 
@@ -86,7 +86,7 @@ REGIONS = FAMILY.format(
 """,
 )
 ENCODER = """
-from captionlab.declarations import EncoderFamily
+from captionlab.plugins import EncoderFamily
 
 DECLARATION = EncoderFamily(
     libraries=("scipy",), texts=True, patches=False, files=("weights",), imported={}, architecture={}
@@ -99,13 +99,13 @@ def stated(config): ...
 """
 SIZES = 'architecture={"width": {"type": "integer"}}'
 PIXELS = f"""
-from captionlab.declarations import ScorerFamily
+from captionlab.plugins import ScorerFamily
 
 DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, matching={{}}, {SIZES})
 FAMILY = object
 """
 READER = """
-from captionlab.declarations import CorpusReader
+from captionlab.plugins import CorpusReader
 
 DECLARATION = CorpusReader(
     keys={
@@ -123,7 +123,7 @@ def read(config, root):
     yield from ()
 """
 REWARD = """
-from captionlab.declarations import RewardKind
+from captionlab.plugins import RewardKind
 
 DECLARATION = RewardKind(
     keys={"shortest": {"type": "integer", "minimum": 1, "default": 3, "description": "words"}},
@@ -225,7 +225,7 @@ import sys
 import torch
 from captionlab.captioners.images import stream_images
 from captionlab.captioners.store import load_captioner, save_captioner
-from captionlab.declarations import family_class
+from captionlab.plugins import family_class
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 

@@ -1,7 +1,8 @@
 """The tables of keys in config/README.md are those of the schema."""
 
-from captionlab.workflow.keys import CAPTIONERS, README, SCHEMA, with_families, with_tables
 from captionlab.workflow.schema import Schema
+
+from captionlab.workflow.keys import CAPTIONERS, README, SCHEMA, with_families, with_tables
 
 
 def test_the_readme_has_every_key_as_the_schema_has_it():

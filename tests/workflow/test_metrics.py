@@ -21,7 +21,7 @@ found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), 
 print(dict(zip(found["metric"], found["value"])))
 """
 TABLE = """
-from captionlab.declarations import ScoreTable
+from captionlab.plugins import ScoreTable
 
 DECLARATION = ScoreTable(place=5, asks=("scorers",), references=False, switch="")
 

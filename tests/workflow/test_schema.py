@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from captionlab.workflow.schema import Schema
 
-from captionlab.declarations import defined
+from captionlab.plugins import defined
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.keys import ROOT, SCHEMA
-from captionlab.workflow.schema import Schema
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from captionlab.workflow.schema import Schema
 from records import python_path
 from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
 from snakemake.settings.enums import Quietness
@@ -13,7 +14,6 @@ from captionlab import paths
 from captionlab.workflow.config import SCHEMA, ConfigError, checked
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.families import captioners, scorers
-from captionlab.workflow.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Store an encoder as a scorer: its text tower, a prompt and a scale."""
 
-from captionlab.declarations import family_class
 from captionlab.encoders.store import load_encoder
+from captionlab.plugins import family_class
 from captionlab.scripting import folder_of, script
 
 

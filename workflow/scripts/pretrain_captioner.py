@@ -4,7 +4,7 @@ from itertools import chain
 
 import torch
 
-from captionlab.declarations import family_class
+from captionlab.plugins import family_class
 from captionlab.scripting import parallel_script
 from captionlab.training.captioners import train_captioner, training_data
 from captionlab.training.loop.data import other_texts

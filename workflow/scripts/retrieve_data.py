@@ -13,7 +13,7 @@ from snakemake.utils import update_config
 
 from captionlab.files import read_yaml
 from captionlab.sources.table import SourceError
-from captionlab.workflow.config import SCHEMA, ConfigError, checked, named_paths
+from captionlab.workflow.config import ConfigError, checked, named_paths
 from captionlab.workflow.retrieving import retrieval
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -38,11 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     if options.data:
         config["data"] = str(Path(options.data).absolute())
     try:
-        config = checked(config, ROOT / SCHEMA)
+        config = checked(config, ROOT)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
-    found = retrieval(config, named_paths(config, ROOT / SCHEMA), ROOT).looked_up()
+    found = retrieval(config, named_paths(config), ROOT).looked_up()
     print(found.described(), end="")
     if found.fetchable:
         if not (options.yes or agreed()):

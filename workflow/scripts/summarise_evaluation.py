@@ -5,6 +5,7 @@ from importlib import import_module
 from captionlab import paths
 from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.summary import Job, comparison_columns, scored_in, summary_columns
+from captionlab.plugins import work_module
 from captionlab.progress import progress
 from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scripting import script
@@ -17,7 +18,7 @@ def main(snakemake):
     scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
     results = []
     for name, files in scores.items():
-        table = import_module(f"captionlab.evaluation.metrics.{name}")
+        table = import_module(work_module("evaluation.metrics", name))
         for path in progress(files, f"tables of {name}", len(files)):
             for captioner, evaluation in scored_in(path):
                 context = params.evaluations[evaluation]

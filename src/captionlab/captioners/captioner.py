@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionlab.declarations import Member
 from captionlab.encoders.embeddings import embedding_shape
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.gpt2 import Projection
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.plugins import Member
 
 State = TypeVar("State")
 AnyPath = str | os.PathLike[str]

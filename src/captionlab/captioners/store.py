@@ -9,11 +9,11 @@ import torch
 
 from captionlab.captioners.adapters import adapter_weights, add_adapters, check_parent, load_adapters, merge_adapters
 from captionlab.captioners.captioner import AnyPath, Captioner
-from captionlab.declarations import defined, family_class
 from captionlab.files import digest, replacing
 from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.plugins import family_class, own_keys
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -117,7 +117,7 @@ def _published(
     family: str, weights: AnyPath, checkpoint: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[Captioner[Any], dict[str, Any]]:
     """Return a captioner with the sizes of a published checkpoint, and the weights to load into it."""
-    options = with_sizes_beside(weights, options, defined("captioners", family, "DECLARATION").imported)
+    options = with_sizes_beside(weights, options, own_keys("captioners", family))
     try:
         captioner, state = family_class("captioners", family).from_published(checkpoint, **options)
     except CheckpointError as error:

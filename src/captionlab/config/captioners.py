@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt
 from captionlab import plugins
 from captionlab.config.encoders import RUN, form_of
 from captionlab.config.model import FilePath, Model, Portion, Ref, Unique
-from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
 
 Corpus = Annotated[str, Ref("corpora")]
@@ -226,12 +226,12 @@ def made_models() -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    imported = Cases(lambda: plugin_models("captioners", "Imported"), by_key("family"))
+    imported = cases_by("family", lambda: plugin_models("captioners", "Imported"))
     return {
         "parent": FinetunedCaptioner,
         "run": ReusedCaptioner,
         "weights": Annotated[Captioner, imported],
-        "made": Annotated[Captioner, Cases(made_models, by_key("family"))],
+        "made": Annotated[Captioner, cases_by("family", made_models)],
     }
 
 

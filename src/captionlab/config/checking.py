@@ -1,25 +1,27 @@
 """A config as it was written, held against the models: one sentence for each mistake."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from captionlab.config.model import Block, Model
-from captionlab.config.names import lookup_in
+from captionlab.config.names import hint, lookup_in
 from captionlab.config.settings import config_model
+from captionlab.config.walking import alternatives, part_at
 
-# What is said of a value by the kind of pydantic's error; {value} is the value, others are of the error's context.
+# What is said of a value by the kind of pydantic's error; {value} is the value, the other names are of its context.
 PLAIN = {
     "string_type": "is {value!r}; it must be text",
     "int_type": "is {value!r}; it must be a whole number",
     "int_from_float": "is {value!r}; it must be a whole number",
+    "float_type": "is {value!r}; it must be a number",
     "bool_type": "is {value!r}; it must be true or false",
     "list_type": "is {value!r}; it must be a list",
     "dict_type": "is {value!r}; it must be a mapping",
     "model_type": "is {value!r}; it must be a mapping",
-    "model_attributes_type": "is {value!r}; it must be a mapping",
     "finite_number": "is {value!r}; it must be a finite number",
     "greater_than": "is {value}; it must be above {gt}",
     "greater_than_equal": "is {value}; it must be at least {ge}",
@@ -27,82 +29,119 @@ PLAIN = {
     "less_than_equal": "is {value}; it must be at most {le}",
     "string_too_short": "is empty",
     "string_pattern_mismatch": "is {value!r}; it must match {pattern}",
+    "too_short": "is {value}; it must have at least {min_length} of them",
+    "too_long": "is {value}; it must have at most {max_length} of them",
     "unique": "is {value}; something in it is there twice",
 }
+NULL = "has no value, and no --configfile before it has one to take away; write one or drop the key"
+NONE_OF_THEM = "which is none of the values that may stand there (config/README.md)"
 Place = tuple[int | str, ...]
 
 
 class Checked(NamedTuple):
-    """What is wrong with a config, and the config as a model if nothing is."""
+    """What is wrong with a config, and whether every name in it leads somewhere and every block fits its model."""
 
     sentences: list[str]
+    whole: bool
     config: Model | None
 
 
 def check(config: Block) -> Checked:
     """Hold a config against the models."""
+    context = {"config": config, "lookup": lookup_in(config)}
     try:
-        context = {"config": config, "lookup": lookup_in(config)}
-        return Checked([], config_model().model_validate(config, context=context))
-    except ValidationError as error:
-        return Checked(list(dict.fromkeys(_sentences(config, error.errors(include_url=False)))), None)
+        return Checked([], True, config_model().model_validate(config, context=context))
+    except ValidationError as failure:
+        errors = failure.errors(include_url=False)
+        sentences = list(dict.fromkeys(_sentences(config, errors)))
+        return Checked(sentences, all(error["type"] == "rules" for error in errors), None)
 
 
 def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
-    """Yield one sentence for each mistake; what is wrong with each kind of a value of several kinds is one mistake."""
-    several: dict[Place, list[ErrorDetails]] = {}
+    """Yield one sentence for each mistake, by place. A value that is of none of several kinds is one mistake."""
+    at: dict[Place, list[ErrorDetails]] = {}
     for error in errors:
-        several.setdefault(_place(config, error), []).append(error)
-    for place in sorted(several, key=lambda place: [str(key) for key in place]):
-        where, alike = ".".join(map(str, place)) or "the top level", several[place]
-        if len(kinds := [error for error in alike if _is_kind(error)]) > 1 and kinds == alike:
-            yield f"{where} is {alike[0]['input']!r}, which is none of the values that may stand there (config/README.md)"
-            continue
-        for error in alike:
-            yield from _said(where, place, error)
+        at.setdefault(_place(config, error), []).append(error)
+    for place in sorted(at, key=lambda place: [str(key) for key in place]):
+        where, alike = ".".join(map(str, place)) or "the top level", at[place]
+        if len(alike) > 1 and alike[0]["input"] is not None and len({id(error["input"]) for error in alike}) == 1:
+            yield f"{where} is {alike[0]['input']!r}, {NONE_OF_THEM}"
+        else:
+            yield from (sentence for error in alike for sentence in _said(config, where, place, error))
 
 
-def _said(where: str, place: Place, error: ErrorDetails) -> Iterator[str]:
+def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Iterator[str]:
+    """Yield what is said of one of pydantic's errors."""
     context, value, kind = error.get("ctx", {}), error["input"], error["type"]
     parent = ".".join(map(str, place[:-1])) or "the top level"
     if kind == "rules":
         yield from (sentence.replace("{place}", where) for sentence in context["sentences"])
     elif kind == "reference":
         yield f"{where} {context['sentence']}"
-    elif value is None and kind != "missing":
-        yield f"{where} has no value, and no --configfile before it has one to take away; write one or drop the key"
     elif kind == "missing":
         yield f"{parent} lacks the key {place[-1]}"
     elif kind == "extra_forbidden":
-        yield f"{parent} has no key {str(place[-1])!r}{_others(place, error)}; {_meant(place, error)}"
+        yield f"{parent} has no key {str(place[-1])!r}{_meant(config, place)}"
+    elif value is None:
+        yield f"{where} {NULL}"
+    elif kind == "union_tag_invalid":
+        yield from _chosen(config, where, place, value)
+    elif kind == "string_pattern_mismatch" and "[key]" in error["loc"]:
+        yield f"{parent} has the name {value!r}; names are lower-case letters, digits and hyphens"
     elif kind == "float_type" and isinstance(value, str):
         yield f"{where} must be a number; YAML reads {value!r} as text, write it with a point, as 1.0e-4"
     elif kind == "literal_error":
-        yield f"{where} is {value!r}; it must be one of {_options(context['expected'], value)}"
-    elif kind == "union_tag_invalid":
-        pass
-    elif kind in ("too_short", "too_long"):
-        most = "at most" if kind == "too_long" else "at least"
-        yield f"{where} is {value}; it must have {most} {context.get('min_length', context.get('max_length'))} of them"
+        values = [str(option).strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
+        yield f"{where} is {value!r}; it must be one of {', '.join(values)}.{_close(value, values)}"
     else:
         said = PLAIN.get(kind)
         yield f"{where} {said.format(value=value, **context)}" if said else f"{where}: {error['msg']}"
 
 
+def _chosen(config: Block, where: str, place: Place, value: Any) -> Iterator[str]:
+    """Yield what is said of a block that is of none of the cases that there are."""
+    if not isinstance(value, Mapping):
+        yield f"{where} {PLAIN['model_type'].format(value=value)}"
+        return
+    key, cases = alternatives(part_at(config, place), value)
+    if key not in value:
+        yield f"{where} lacks the key {key}"
+    elif not isinstance(value[key], str) or value[key] not in cases:
+        yield f"{where}.{key} is {value[key]!r}; it must be one of {', '.join(cases)}.{_close(value[key], cases)}"
+
+
+def _close(value: Any, values: Sequence[str]) -> str:
+    close = difflib.get_close_matches(str(value), values, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _meant(config: Block, place: Place) -> str:
+    """Return which other cases have a key that a block does not have, and what may have been meant."""
+    block: Any = config
+    for key in place[:-1]:
+        block = block[key]
+    outer, own = part_at(config, place[:-1]), part_at(config, place[:-1]).of(block)
+    keys = sorted(_keys(own.model)) if own.model else []
+    _, cases = alternatives(outer, block)
+    able = sorted(name for name, model in cases.items() if str(place[-1]) in _keys(model))
+    others = f", which {' and '.join(able)} can have" if able else ""
+    return f"{others}; {hint(str(place[-1]), keys, 'known keys:')}"
+
+
+def _keys(model: Any) -> list[str]:
+    return list(getattr(model, "model_fields", {}))
+
+
 def _place(config: Block, error: ErrorDetails) -> Place:
-    """Return the place of an error in the config, without the names of models that pydantic has in it."""
+    """Return the place of an error in the config, without what pydantic adds to it: models, kinds and [key]."""
     found: list[int | str] = []
     value: Any = config
-    for key in error["loc"]:
-        if isinstance(key, str) and key.startswith("<"):
-            continue
+    for number, key in enumerate(error["loc"], 1):
         if isinstance(value, Mapping | list) and _has(value, key):
             value = value[key]
-        elif error["type"] != "missing" or key != error["loc"][-1]:
-            continue  # a kind of a value of several kinds, or [key] of a mapping
-        found.append(key)
-    if error["type"] == "union_tag_invalid":
-        found.append(_discriminator(config, tuple(found)))
+            found.append(key)
+        elif number == len(error["loc"]) and error["type"] == "missing":
+            found.append(key)
     return tuple(found)
 
 

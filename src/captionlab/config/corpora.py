@@ -9,7 +9,7 @@ from annotated_types import Len
 from pydantic import Field, PositiveInt
 
 from captionlab.config.model import FilePath, Model, Nullable, OwnSeed, Ref, Share, Unique
-from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.plugins import cases_by, plugin_models
 
 PathsOfSplits = Annotated[dict[str, FilePath], Len(1)]
 Folder = Annotated[FilePath | None, Nullable]
@@ -55,7 +55,7 @@ def corpus_models() -> dict[str, Any]:
     return dict(sorted({"toyworld": toyworld, **plugin_models("corpora.readers")}.items()))
 
 
-AnyCorpus = Annotated[Corpus, Cases(corpus_models, by_key("reader"))]
+AnyCorpus = Annotated[Corpus, cases_by("reader", corpus_models)]
 
 
 FilesOfCorpora = Annotated[
@@ -105,7 +105,7 @@ class Detector(Regions):
 
 
 REGIONS = {"boxes": Boxes, "files": RegionFiles, "detector": Detector}
-AnyRegions = Annotated[Regions, Cases(lambda: REGIONS, by_key("source"))]
+AnyRegions = Annotated[Regions, cases_by("source", lambda: REGIONS)]
 
 
 class Tags(Model):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from captionlab.config.model import FilePath, Model, Ref
-from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.training import Optimizer, Seeded
 
 RUN = (
@@ -73,8 +73,8 @@ def form_of(block: Any, keys: tuple[str, ...], otherwise: str) -> str:
 
 
 def _models() -> dict[str, Any]:
-    imported = Cases(lambda: plugin_models("encoders", "Imported"), by_key("family"))
-    trained = Cases(lambda: plugin_models("encoders", "Trained"), by_key("family"))
+    imported = cases_by("family", lambda: plugin_models("encoders", "Imported"))
+    trained = cases_by("family", lambda: plugin_models("encoders", "Trained"))
     return {
         "patches_of": Patches,
         "run": ReusedEncoder,

@@ -7,7 +7,7 @@ from annotated_types import Len
 from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints
 
 from captionlab.config.model import FilePath, Model, Portion, Ref, Text, Unique
-from captionlab.config.plugins import Cases, by_key
+from captionlab.config.plugins import cases_by
 
 Captioners = Annotated[list[Annotated[str, Ref("captioners", trainings=True)]], Len(1), Unique()]
 Corpora = Annotated[list[Annotated[str, Ref("corpora")]], Len(1), Unique()]
@@ -81,7 +81,7 @@ class Beam(Decoding):
 
 
 DECODINGS = {"greedy": Greedy, "sample": Sample, "beam": Beam}
-AnyDecoding = Annotated[Decoding, Cases(lambda: DECODINGS, by_key("kind"))]
+AnyDecoding = Annotated[Decoding, cases_by("kind", lambda: DECODINGS)]
 
 
 class Evaluation(Model):

@@ -12,13 +12,14 @@ from captionlab import plugins
 
 @dataclass(frozen=True)
 class Cases:
-    """Marks a block that must fit one of several models; `chosen` names the model of a block, `key` is what it reads.
+    """Marks a block that must fit one of several models: `chosen` names the model of a block, by the value of `key`.
 
     The names of the models are tags <name> in the places of pydantic's errors.
     """
 
     models: Callable[[], Mapping[str, Any]]
     chosen: Callable[[Any], str]
+    key: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         tagged = [Annotated[model, Tag(f"<{name}>")] for name, model in self.models().items()]
@@ -29,14 +30,14 @@ class Cases:
         return f"<{self.chosen(block)}>"
 
 
-def by_key(key: str) -> Callable[[Any], str]:
-    """Return a function that reads the value of a key of a block, which names its model."""
+def cases_by(key: str, models: Callable[[], Mapping[str, Any]]) -> Cases:
+    """Mark a block whose model is named by the value of a key."""
 
     def chosen(block: Any) -> str:
         value = block.get(key) if isinstance(block, Mapping) else getattr(block, key, None)
         return str(value)
 
-    return chosen
+    return Cases(models, chosen, key)
 
 
 def plugin_models(package: str, model: str = "Config") -> dict[str, Any]:
@@ -47,4 +48,4 @@ def plugin_models(package: str, model: str = "Config") -> dict[str, Any]:
 
 def PluginUnion(package: str, key: str) -> Cases:  # noqa: N802
     """Mark a block of a plug-in of a package, whose name stands under a key."""
-    return Cases(lambda: plugin_models(package), by_key(key))
+    return cases_by(key, lambda: plugin_models(package))

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from captionlab import plugins
 from captionlab.config.encoders import RUN, form_of
 from captionlab.config.model import Divides, Dropout, FilePath, Model, Portion, Ref, Share
-from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.training import Optimizer, Seeded
 
 Regions = Annotated[str, Ref("regions")]
@@ -117,7 +117,7 @@ def _models() -> dict[str, Any]:
     forms = {"encoder": "Adopted", "weights": "Imported", "trained": "Trained"}
     found: dict[str, Any] = {"run": ReusedScorer}
     for form, model in forms.items():
-        cases = Cases(lambda model=model: plugin_models("scorers", model), by_key("family"))  # type: ignore[misc]
+        cases = cases_by("family", lambda model=model: plugin_models("scorers", model))  # type: ignore[misc]
         found[form] = Annotated[Scorer, cases]
     return found
 

@@ -11,7 +11,7 @@ from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
 from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
 from captionlab.config.model import Model, Name, Nullable, Seed
-from captionlab.config.plugins import Cases, by_key, plugin_models
+from captionlab.config.plugins import cases_by, plugin_models
 from captionlab.config.scorers import AnyScorer
 
 
@@ -61,7 +61,7 @@ def config_model() -> type[Model]:
         "Papers", __base__=Model, **{name: (block | None, Field(None)) for name, block in paper_blocks().items()}
     )
     evaluation = evaluation_model()
-    judgements = Annotated[Judgements, Cases(judgement_models, by_key("reader"))]
+    judgements = Annotated[Judgements, cases_by("reader", judgement_models)]
     return create_model(
         "Config",
         __base__=Sections,

@@ -31,7 +31,10 @@ def with_snapshots(config: Block) -> Block:
     if not isinstance(captioners, Mapping):
         return config
     found = {
-        f"{name}{_SIGN}{number}": {**{key: value for key, value in block.items() if key != "snapshots"}, "snapshot": number}
+        f"{name}{_SIGN}{number}": {
+            **{key: value for key, value in block.items() if key != "snapshots"},
+            "snapshot": number,
+        }
         for name, block in captioners.items()
         for number in declared_snapshots(block)
     }

@@ -7,7 +7,7 @@ from annotated_types import Len
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from captionlab.config.model import Dropout, Model, OwnSeed, Portion, Ref, Seed, Text, Unique
-from captionlab.config.plugins import Cases, PluginUnion, by_key
+from captionlab.config.plugins import PluginUnion, cases_by
 
 Retriever = Annotated[str, Ref("encoders", able="texts", reason="which has no text side")]
 
@@ -294,5 +294,5 @@ OBJECTIVES = {
     "grpo": Grpo,
 }
 OF_REFERENCES = ("cross-entropy", "mlm")
-Learnt = Annotated[Objective, Cases(lambda: {name: OBJECTIVES[name] for name in OF_REFERENCES}, by_key("kind"))]
-ObjectiveOf = Annotated[Objective, Cases(lambda: OBJECTIVES, by_key("kind"))]
+Learnt = Annotated[Objective, cases_by("kind", lambda: {name: OBJECTIVES[name] for name in OF_REFERENCES})]
+ObjectiveOf = Annotated[Objective, cases_by("kind", lambda: OBJECTIVES)]

@@ -161,3 +161,23 @@ def part_at(config: Any, place: Sequence[Any]) -> Part:
 def _has(value: Any, key: Any) -> bool:
     return key in value if isinstance(value, Mapping) else isinstance(key, int) and key < len(value)
 
+
+def alternatives(part: Part, block: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return the key of a block that says which of several models it must fit, and these models by its values.
+
+    Of models that are chosen twice, first by the keys that are there, the second choice counts. Without a choice the
+    key is empty and there are no models.
+    """
+    marks = [mark for mark in part.marks if isinstance(mark, Cases)]
+    if not marks:
+        return "", {}
+    chosen = marks[0].models().get(marks[0].chosen(block))
+    inner = Part(*_split(chosen)) if chosen is not None else Part(NoneType)
+    if any(isinstance(mark, Cases) for mark in inner.marks):
+        return alternatives(inner, block)
+    return marks[0].key, marks[0].models()
+
+
+def _split(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    inner, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    return inner, tuple(marks)

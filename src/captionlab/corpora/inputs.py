@@ -5,8 +5,9 @@ from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
-from captionlab.declarations import CorpusReader, declared
+from captionlab.config.corpora import CorpusFacts
 from captionlab.given import absent
+from captionlab.plugins import facts
 from captionlab.sources.table import hub_folder
 
 
@@ -126,6 +127,6 @@ def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
     return reader.patterns if reader else ()
 
 
-def _reader(config: Mapping[str, Any]) -> CorpusReader | None:
-    """Return the declaration of the reader of a corpus, or None for the toy world."""
-    return declared("corpora.readers", CorpusReader, "read").get(config["reader"])
+def _reader(config: Mapping[str, Any]) -> CorpusFacts | None:
+    """Return the facts of the reader of a corpus, or None for the toy world."""
+    return facts("corpora.readers").get(config["reader"])

@@ -14,8 +14,8 @@ from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files, named_paths
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
-from captionlab.declarations import defined
 from captionlab.places import Place
+from captionlab.plugins import defined
 from captionlab.progress import progress
 from captionlab.tables import ROW_GROUP
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self
 from PIL import Image
 from torch import Tensor
 
-from captionlab.declarations import Member
 from captionlab.networks.checkpoints import read_checkpoint, write_model
+from captionlab.plugins import Member
 
 
 class Encoder(Member, ABC):

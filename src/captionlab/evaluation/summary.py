@@ -30,6 +30,7 @@ from captionlab.intervals import (
     seeds_interval,
     share_interval,
 )
+from captionlab.plugins import work_module
 from captionlab.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
 from captionlab.tables import read_schema
 
@@ -143,7 +144,7 @@ def scored_in(path: str) -> list[tuple[str, str]]:
 
 def of_captions(table: str, path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
     """Return the metrics of single captions in a table of scores; `table` is the name of the table."""
-    found: Iterator[OfCaptions] = import_module(f"captionlab.evaluation.metrics.{table}").of_captions(path, factors)
+    found: Iterator[OfCaptions] = import_module(work_module("evaluation.metrics", table)).of_captions(path, factors)
     return found
 
 

@@ -12,12 +12,12 @@ from random import Random
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.declarations import JudgementReader, declared, defined
 from captionlab.generation.captions import generated_rows, one_line
 from captionlab.groups import read_chosen
 from captionlab.judgements import JUDGED
 from captionlab.judgements.readers.entries import Described, Preferred, Rated
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
+from captionlab.plugins import defined, facts
 from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
 from captionlab.tables import TableSchema, read_table, write_table
 
@@ -69,7 +69,7 @@ def read_judgements(
     tables["images"].sort(key=lambda row: row["position"])
     corpus = _described(tables)
     read = defined("judgements.readers", config["reader"], "read")
-    leaves_out = declared("judgements.readers", JudgementReader, "read")[config["reader"]].leaves_out
+    leaves_out = facts("judgements.readers")[config["reader"]].leaves_out
     judged = _judged(read(config, root, corpus), corpus, leaves_out == "candidates", name)
     images = [image for image in corpus.splits if image in judged.captions]
     references = _references(judged, corpus, images, config, name)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from captionlab.declarations import Member
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.wordpiece import WordPieces
+from captionlab.plugins import Member
 from captionlab.regions.batches import RegionBatch, RegionTable
 
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from captionlab.declarations import defined, family_class
 from captionlab.files import replacing
 from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
+from captionlab.plugins import family_class, own_keys
 from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
@@ -124,8 +124,7 @@ def _published(
     family, matching = family_class("scorers", config["family"]), _matching(config)
     known = {"family", "regions", "weights", "vocabulary", *_settings(config)}
     options = {name: value for name, value in config.items() if name not in known}
-    declared = defined("scorers", config["family"], "DECLARATION").imported
-    options = with_sizes_beside(weights, options, ("heads", *declared))
+    options = with_sizes_beside(weights, options, ("heads", *own_keys("scorers", config["family"])))
     try:
         with torch.device("meta"):
             network, state = family.from_published(checkpoint, head=matching.head, **options)

@@ -12,12 +12,12 @@ import torch
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
-from captionlab.declarations import defined
 from captionlab.distributed import is_first
 from captionlab.files import replacing_folder
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.plugins import defined
 from captionlab.schemas import TRAINING
 from captionlab.scripting import device, folder_of
 from captionlab.tables import read_table, write_table

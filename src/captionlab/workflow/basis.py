@@ -12,6 +12,7 @@ from snakemake.io import local
 from captionlab import paths
 from captionlab.given import absent
 from captionlab.judgements import JUDGED
+from captionlab.plugins import facts, work_module
 from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, line_of, located, needs_parent, normalise, root_of, without
@@ -42,8 +43,8 @@ def loaded(package: str, names: Iterable[str], definition: str = "") -> dict[str
 
     That is the whole module, or this definition of it and what it reaches.
     """
-    declared, end = families.DECLARED[package](), definition and f":{definition}"
-    return {f"captionlab.{package}.{n.replace('-', '_')}{end}": declared[n].libraries for n in sorted(set(names))}
+    known, end = facts(package), definition and f":{definition}"
+    return {f"{work_module(package, name)}{end}": known[name].libraries for name in sorted(set(names))}
 
 
 def on_disk(path: Path | str) -> str:

@@ -22,7 +22,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from captionlab.cache import cache_folder
-from captionlab.declarations import NAME as DECLARATION
 
 logger = logging.getLogger(__name__)
 
@@ -128,10 +127,7 @@ class Repository:
     def _expand(self, module: Module, symbol: str) -> tuple[list[ast.stmt], list[tuple[Module, str]]]:
         """The statements of a symbol, and the symbols of this and other modules that they use."""
         if symbol == WHOLE:
-            # What a module declares decides inputs and parameters of jobs, and their code does not look at it.
-            statements = [
-                s for s in module.tree.body if not isinstance(s, _IMPORTS) and _bound_names(s) != {DECLARATION}
-            ]
+            statements = [s for s in module.tree.body if not isinstance(s, _IMPORTS)]
         elif symbol == "":  # the module is imported: only its effects run
             statements = [s for s in module.tree.body if not _bound_names(s) and not isinstance(s, _IMPORTS)]
         elif symbol in module.bindings:

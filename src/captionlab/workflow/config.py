@@ -1,25 +1,22 @@
 """The config, checked before the DAG is built: each mistake is one sentence that says where and what to write."""
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from snakemake.exceptions import ApiError
 
-from captionlab.declarations import DeclarationError
+from captionlab.config import walking
+from captionlab.config.checking import check
+from captionlab.config.snapshots import with_snapshots
 from captionlab.papers import paper_class
+from captionlab.plugins import PluginError
 from captionlab.workflow.blocks import Block, root_of
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.judgements import judgement_mistakes
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.reuse import Reused
-from captionlab.workflow.schema import Schema
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
-from captionlab.workflow.snapshots import with_snapshots
-
-# Below the folder of the Snakefile.
-SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
 
 
 class ConfigError(ValueError):
@@ -38,33 +35,25 @@ class Refusal(ApiError):
     __traceback__: Any = property(lambda self: None, lambda self, trace: None)
 
 
-@cache
-def language_of(schema: Path) -> Schema:
-    """What a config may say, read once; ConfigError for a module or paper that does not declare what it must."""
-    try:
-        return Schema(schema)
-    except DeclarationError as error:
-        raise ConfigError(str(error)) from error
+def checked(config: Block, root: Path) -> Block:
+    """Return the config with all defaults and each of several trainings.
 
-
-def checked(config: Block, schema: Path) -> Block:
-    """The config with all defaults and each of several trainings; a ConfigError lists every mistake, one sentence each.
-
-    What parts of a config say of each other is looked at where each of them fits its schema, and all names lead
-    somewhere.
+    Raises ConfigError with every mistake, one sentence each. What parts of a config say of each other is checked if each
+    part fits its model and all names lead somewhere. `root` is the folder of the Snakefile.
     """
-    language = language_of(schema)
-    # The schema lies in workflow/schemas below the folder of the Snakefile.
-    reused = Reused(config, schema.resolve().parents[2])
+    reused = Reused(config, root.resolve())
     known = reused.with_families()
-    mistakes, followed = language.mistakes(known)
+    try:
+        mistakes, whole, _ = check(known)
+    except PluginError as error:
+        raise ConfigError(str(error)) from error
     mistakes += reused.mistakes
-    filled = with_snapshots(reused.as_files(language.filled(known))) if followed else config
-    if followed and reused.complete():
+    filled = with_snapshots(reused.as_files(walking.filled(known))) if whole else config
+    if whole and reused.complete():
         mistakes += [*reference_mistakes(filled), *reused.width_mistakes(filled)]
-        unclear = [*seeds_mistakes(filled, language)]
+        unclear = [*seeds_mistakes(filled)]
         mistakes += unclear
-        filled = filled if unclear else spelled_out(filled, language)
+        filled = filled if unclear else spelled_out(filled)
         mistakes += judgement_mistakes(filled)
         for name, block in filled["papers"].items():
             mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
@@ -75,10 +64,9 @@ def checked(config: Block, schema: Path) -> Block:
     return filled
 
 
-def named_paths(config: Block, schema: Path) -> list[str]:
-    """Every file and folder that a config names, one that was checked; relative ones start at its `data`."""
-    language = language_of(schema)
-    return [*language.paths(config, language.root)]
+def named_paths(config: Block) -> list[str]:
+    """Return every file and folder that a checked config names; relative paths start at its `data`."""
+    return [*walking.named_paths(walking.root(), config)]
 
 
 def _leave_to_families(config: Block) -> None:

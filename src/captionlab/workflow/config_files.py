@@ -6,14 +6,15 @@ from typing import Any
 
 from snakemake.utils import update_config
 
+from captionlab.config.walking import takes_null
 from captionlab.files import RepeatedKeyError, read_yaml
 from captionlab.workflow.blocks import Block
-from captionlab.workflow.config import ConfigError, language_of
+from captionlab.workflow.config import ConfigError
 
 _Place = tuple[Any, ...]
 
 
-def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, Any], schema: Path) -> None:
+def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, Any]) -> None:
     """Take out of a config what a later file or the command line (`line`) takes away from the files before it by null.
 
     Where null is a value of the key, it stays. ConfigError lists the files that have a key twice, or says that none of
@@ -30,7 +31,7 @@ def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, 
     for *parents, key in _taken_away([*layers, line]):
         block = _at(config, parents)
         is_null = isinstance(block, dict) and key in block and block[key] is None
-        if is_null and not language_of(schema).takes_null(config, (*parents, key)):
+        if is_null and not takes_null(config, (*parents, key)):
             del block[key]
     if files and "corpora" not in config:
         there = f"there is no section `corpora` in {' and '.join(map(str, files))}, but {', '.join(map(str, config))}"

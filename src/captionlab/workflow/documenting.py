@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
+from captionlab.config import walking
+from captionlab.config.snapshots import training_of
+from captionlab.config.walking import Part
 from captionlab.judgements import JUDGED
+from captionlab.plugins import facts, headline
 from captionlab.reporting.paper import listed
 from captionlab.sources.table import Source, hub_models, read_sources, serving
 from captionlab.workflow.basis import Basis
 from captionlab.workflow.blocks import KINDS, Block, normalise, without
-from captionlab.workflow.families import DECLARED, headline, judgement_readers
+from captionlab.workflow.families import judgement_readers
 from captionlab.workflow.papers import Papers
 from captionlab.workflow.retrieving import below
-from captionlab.workflow.schema import Schema
-from captionlab.workflow.snapshots import training_of
 
 SECTIONS = ("captioners", "encoders", "scorers")
 # The rule that trains what comes about in one of these ways; KINDS has all ways.
@@ -39,9 +41,9 @@ Model = tuple[str, str]
 class Documenting:
     """What a config says of the models and corpora that its jobs make."""
 
-    def __init__(self, basis: Basis, language: Schema, papers: Papers, seeds: Block):
-        """Take the config, the language of its schema, its papers, and by section the blocks that have seeds."""
-        self.basis, self.language, self.papers, self.seeds = basis, language, papers, seeds
+    def __init__(self, basis: Basis, papers: Papers, seeds: Block):
+        """Take the config, its papers, and by section the blocks that have seeds."""
+        self.basis, self.papers, self.seeds = basis, papers, seeds
 
     # -------------------------------------------------------------------------------------- what jobs make
     def used(self, section: str) -> list[str]:
@@ -51,9 +53,9 @@ class Documenting:
     @cached_property
     def _reached(self) -> set[Model]:
         """Everything that the asking parts of the config name, and what that names in turn; not what judges gave."""
-        config, properties = self.basis.config, self.language.root["properties"]
+        config = self.basis.config
         found: set[Model] = set()
-        ahead = self._named({key: config[key] for key in ASKING if key in config}, self.language.root)
+        ahead = self._named({key: config[key] for key in ASKING if key in config}, walking.root())
         while ahead:
             section, name = ahead.pop()
             block = config.get(section, {}).get(name)
@@ -61,18 +63,18 @@ class Documenting:
                 continue
             found.add((section, name))
             ahead += [(section, training_of(name))] if "snapshot" in block else []
-            ahead += self._named(block, properties[section]["additionalProperties"])
+            ahead += self._named(block, walking.section(section).under(name))
         return found
 
-    def _named(self, block: Any, part: Block) -> list[Model]:
-        """What a block that fits a part of the schema names in other sections."""
+    def _named(self, block: Any, part: Part) -> list[Model]:
+        """Return what a block that fits a part of the config names in other sections."""
         found: list[Model] = []
 
         def note(section: str, names: Any, every: bool) -> Any:
             found.extend((section, name) for name in listed(names))
             return names
 
-        self.language.renamed(block, part, note)
+        walking.renamed(part, block, note)
         return found
 
     def models(self) -> list[Model]:
@@ -166,7 +168,7 @@ class Documenting:
                 "name": name,
                 "family": family,
                 "headline": headline(section, family),
-                "reads": "pixels" if section == "encoders" else DECLARED[section]()[family].reads,
+                "reads": "pixels" if section == "encoders" else facts(section)[family].reads,
                 "job": self.rule(section, name) if trained else None,
                 "line": [
                     {"name": one, "way": way, "corpus": block.get("corpus") if way in TRAINING[section] else None}
@@ -220,8 +222,8 @@ class Documenting:
     @cached_property
     def _of_papers(self) -> dict[str, set[Model]]:
         """By paper what its block names."""
-        parts = self.language.root["properties"]["papers"]["properties"]
-        return {paper.name: {*self._named(paper.block, parts[paper.name])} for paper in self.papers.asked}
+        part = walking.section("papers").of({})
+        return {paper.name: {*self._named(paper.block, part.under(paper.name))} for paper in self.papers.asked}
 
     @cached_property
     def _table(self) -> list[Source]:
@@ -233,7 +235,7 @@ class Documenting:
         The repository is that of a corpus, or of weights: a tokenizer that is taken from one has no say in a model.
         """
         block, data = self.basis.config[section][name], Path(self.basis.data)
-        named = self.language.paths(block, self.language.root["properties"][section]["additionalProperties"])
+        named = walking.named_paths(walking.section(section).under(name), block)
         weights = [below(path, data) for path in listed(block.get("weights", []))]
         bases = {source.name for source in (*serving(self._table, weights), *hub_models(weights))}
         places = [below(path, data) for path in named]

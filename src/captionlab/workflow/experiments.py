@@ -13,19 +13,21 @@ from types import SimpleNamespace
 from typing import Any
 
 from captionlab import paths
+from captionlab.config.snapshots import training_of, with_snapshots
 from captionlab.failures import locked
 from captionlab.judgements import JUDGED
 from captionlab.papers import PAPERS, paper_class
+from captionlab.plugins import facts, work_module
 from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import TRAINING_DECODINGS, Block, has_captions, normalise, root_of, without
 from captionlab.workflow.browser import Browser
 from captionlab.workflow.commands import COMMAND, Commands
-from captionlab.workflow.config import SCHEMA, ConfigError, checked, language_of, named_paths
+from captionlab.workflow.config import ConfigError, checked, named_paths
 from captionlab.workflow.documenting import Documenting
 from captionlab.workflow.embedding import Embedding
-from captionlab.workflow.families import DECLARED, asked_tables, captioners, readers, score_tables
+from captionlab.workflow.families import asked_tables, captioners, readers, score_tables
 from captionlab.workflow.judgements import Judgements, with_judgements
 from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.metrics import Metrics
@@ -36,7 +38,6 @@ from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
-from captionlab.workflow.snapshots import training_of, with_snapshots
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -51,7 +52,7 @@ class Experiments(Basis):
     memory, paper_of, labels_of = staticmethod(memory), staticmethod(paper_of), staticmethod(labels_of)
 
     def __init__(self, config: Block, root: Path | str):
-        super().__init__(with_judgements(checked(config, Path(root) / SCHEMA)), root)
+        super().__init__(with_judgements(checked(config, Path(root))), root)
         # The same files where rules read them, and those that they are read with where they are adapters.
         self.captioner_inputs: Mapping[str, Any] = {
             **self.captioner_model,
@@ -74,11 +75,9 @@ class Experiments(Basis):
         self.study = Study(self, self.embedding)
         self.validity = Validity(self, self.scoring, self.study)
         if self.config["retrieve"]:
-            self.retrieving = Retrieving(
-                retrieval(self.config, named_paths(self.config, self.root / SCHEMA), self.root)
-            )
+            self.retrieving = Retrieving(retrieval(self.config, named_paths(self.config), self.root))
         self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
-        self.documenting = Documenting(self, language_of(self.root / SCHEMA), self.papers, seeds)
+        self.documenting = Documenting(self, self.papers, seeds)
 
     @cached_property
     def browser(self) -> Browser:
@@ -119,7 +118,7 @@ class Experiments(Basis):
 
     def _hub(self, section: str) -> list[str]:
         """Models of a section that were published as folders."""
-        declared = DECLARED[section]()
+        declared = facts(section)
         blocks = {name: declared.get(block.get("family")) for name, block in self.config[section].items()}
         return [
             name
@@ -163,7 +162,7 @@ class Experiments(Basis):
         """The files and folders that a corpus names, under whichever key, and what it has of the hub."""
         corpus = self.corpora[name]
         hub = [hub_folder(corpus["repository"], corpus["revision"])] if "repository" in corpus else []
-        return [*hub, *named_paths({"corpora": {name: corpus}}, self.root / SCHEMA)]
+        return [*hub, *named_paths({"corpora": {name: corpus}})]
 
     def fetched(self) -> list[Block]:
         """What the rule `retrieve` fetches."""
@@ -341,7 +340,7 @@ class Experiments(Basis):
 
     def score_modules(self) -> dict[str, list[str]]:
         """The modules that say how these tables become values; no library is theirs alone."""
-        return {f"captionlab.evaluation.metrics.{table}": [] for table in self.score_tables()}
+        return {work_module("evaluation.metrics", table): [] for table in self.score_tables()}
 
     def score_factors(self) -> dict[str, float]:
         """What scores of scorers and of commands are printed times."""

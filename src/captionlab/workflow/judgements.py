@@ -9,6 +9,7 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.judgements import JUDGED
+from captionlab.plugins import work_module
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.commands import COMMAND, SECTION
@@ -82,7 +83,7 @@ class Judgements:
 
     def metrics(self, wildcards: Wildcards) -> Loaded:
         """The modules that say what these tables have of single captions; no library is theirs alone."""
-        return {f"captionlab.evaluation.metrics.{table}": [] for table in self.scored(wildcards)}
+        return {work_module("evaluation.metrics", table): [] for table in self.scored(wildcards)}
 
     def factors(self, wildcards: Wildcards) -> dict[str, float]:
         """For each scorer of a set the factor that puts its scores into per cent."""

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
-from captionlab.declarations import ScoreTable
+from captionlab.config.metrics import MetricFacts
+from captionlab.plugins import work_module
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, memory
 from captionlab.workflow.blocks import Block, captioner_kind, normalise
 from captionlab.workflow.embedding import Embedding
@@ -23,7 +24,7 @@ class Job:
     table: str
     inputs: Block
     params: Block
-    declared: ScoreTable
+    declared: MetricFacts
     mem_mb: Any
 
 
@@ -46,7 +47,7 @@ class Metrics:
         asked = asked_tables(self.basis.config, self.basis.evaluations[evaluation])
         return [table for table, declared in asked.items() if declared.reads]
 
-    def _inputs(self, declared: ScoreTable) -> Block:
+    def _inputs(self, declared: MetricFacts) -> Block:
         def encoders(wildcards: Wildcards) -> list[str]:
             return list(dict.fromkeys(name for names in self._encoders(declared, wildcards).values() for name in names))
 
@@ -75,17 +76,17 @@ class Metrics:
             found |= every[part]
         return found
 
-    def _params(self, table: str, declared: ScoreTable) -> Block:
+    def _params(self, table: str, declared: MetricFacts) -> Block:
         def used(wildcards: Wildcards) -> Loaded:
             names = self._encoders(declared, wildcards).values() if "encoders" in declared.reads else ()
             return {
-                f"captionlab.evaluation.metrics.{table}": declared.libraries,
+                work_module("evaluation.metrics", table): declared.libraries,
                 **self.embedding.loaded(name for of_key in names for name in of_key),
             }
 
         return {
             **self.basis.software("score_captions", loads=used),
-            "module": f"captionlab.evaluation.metrics.{table}",
+            "module": work_module("evaluation.metrics", table),
             "corpora": self._corpora,
             "people": lambda wildcards: self.basis.family(wildcards.captioner) == "human",
             "splits": lambda wildcards: [self.basis.evaluation_split(one) for one in self._corpora(wildcards)],
@@ -137,7 +138,7 @@ class Metrics:
         shipped = paths.CATEGORIES.get(name)
         return self.basis.shipped(shipped) if shipped else self.basis.given(name)
 
-    def _encoders(self, declared: ScoreTable, wildcards: Wildcards) -> dict[str, list[str]]:
+    def _encoders(self, declared: MetricFacts, wildcards: Wildcards) -> dict[str, list[str]]:
         """By key of the evaluation the encoders that it names there."""
         block = self.basis.evaluations[wildcards.evaluation]
         return {key: list(block.get(key, [])) for key in declared.asks}

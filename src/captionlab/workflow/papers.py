@@ -1,6 +1,5 @@
 """The papers of a config as jobs: what a paper says that it needs (captionlab.reporting.paper) is given to a rule."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,9 +10,6 @@ from snakemake.io import directory, report
 
 import captionlab.papers
 from captionlab import paths
-from captionlab.declarations import DeclarationError
-from captionlab.files import read_yaml
-from captionlab.papers import PAPERS
 from captionlab.reporting.paper import FIGURE_FILES, Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
@@ -168,16 +164,3 @@ class Papers:
             caption = str(self._folder(paper) / "report" / f"{figure.caption}.rst")
             made[name] = [report(shown, caption=caption, **about), *others]
         return made
-
-
-def paper_parts() -> Block:
-    """By paper the schema of its block; DeclarationError for a folder that lacks what every paper has."""
-    parts = {}
-    for name in PAPERS:
-        if not re.fullmatch("[a-z0-9]+", name):
-            raise DeclarationError(f"captionlab.papers: the name {name!r} must be of lower-case letters and digits")
-        folder = FOLDER / name
-        if missing := [file for file in PARTS if not (folder / file).is_file()]:
-            raise DeclarationError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")
-        parts[name] = read_yaml(folder / "schema.yaml")
-    return parts

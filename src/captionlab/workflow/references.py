@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import product
 
+from captionlab.config.names import hint
+from captionlab.config.snapshots import snapshot_mistakes
 from captionlab.roles import ROLES
 from captionlab.workflow.blocks import (
     GIVEN,
@@ -19,8 +21,6 @@ from captionlab.workflow.blocks import (
     root_of,
 )
 from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
-from captionlab.workflow.schema import hint
-from captionlab.workflow.snapshots import snapshot_mistakes
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from captionlab.config.names import hint
 from captionlab.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
+from captionlab.plugins import facts
 from captionlab.workflow.blocks import Block, located, without
-from captionlab.workflow.families import DECLARED, captioners, encoders
-from captionlab.workflow.schema import hint
+from captionlab.workflow.families import captioners, encoders
 
 
 class Reused:
@@ -83,7 +84,7 @@ class Reused:
 
     def _read(self, section: str, block: Block) -> Block:
         """What config.json says of a model of a section; ValueError where it is of another one, or says too little."""
-        path, known = self._located(block), DECLARED[section]()
+        path, known = self._located(block), facts(section)
         found = made_here(path, section, block.get("family"))
         if "run" in block and path.is_file() and not found:
             raise ValueError(f"{path} names no family, so no run made it; name a folder of results/{section}")

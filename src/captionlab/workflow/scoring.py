@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 
 from captionlab import paths
+from captionlab.plugins import work_module
 from captionlab.workflow import families
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
 from captionlab.workflow.blocks import OF_REFERENCES, Block, model_kind, normalise, without
@@ -183,7 +184,7 @@ class RewardModels:
         """What a training loads: the family of its captioner, its objective, its rewards and what these ask."""
         objective = self.basis.captioners[wildcards.captioner]["objective"]["kind"].replace("-", "_")
         return {
-            f"captionlab.training.objectives.{objective}": (),
+            work_module("training.objectives", objective): (),
             **self.basis.loaded_captioners(wildcards.captioner),
             **loaded("training.rewards", (reward["kind"] for reward in self.basis.rewards(wildcards.captioner))),
             **self.scoring.loaded(self._named("scorer", wildcards)),

@@ -8,10 +8,11 @@ in a block with seeds, the training of the same seed, and in any other the first
 from collections.abc import Iterator
 from typing import Any
 
+from captionlab.config import walking
+from captionlab.config.snapshots import with_seed
+from captionlab.config.walking import Part
 from captionlab.reporting.paper import listed
 from captionlab.workflow.blocks import Block, without
-from captionlab.workflow.schema import Schema
-from captionlab.workflow.snapshots import with_seed
 
 SECTIONS = ("encoders", "scorers", "captioners")
 
@@ -25,7 +26,7 @@ def trainings(config: Block, section: str) -> dict[str, list[str]]:
     }
 
 
-def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
+def seeds_mistakes(config: Block) -> Iterator[str]:
     """One sentence for each training that has a name which is taken, or leads to one of a seed that is not there."""
     for section in SECTIONS:
         for name, names in trainings(config, section).items():
@@ -33,10 +34,10 @@ def seeds_mistakes(config: Block, schema: Schema) -> Iterator[str]:
                 continue  # The mistakes of a snapshot are reported for its training.
             for training in set(names[1:]) & config[section].keys():
                 yield f"{section}.{name}.seeds makes {training!r}, which is in {section} already; rename that"
-            yield from _unpaired(config, schema, section, name)
+            yield from _unpaired(config, section, name)
 
 
-def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterator[str]:
+def _unpaired(config: Block, section: str, name: str) -> Iterator[str]:
     block, named = config[section][name], list[tuple[str, str]]()
 
     def note(of: str, names: Any, every: bool) -> Any:
@@ -44,7 +45,7 @@ def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterato
             named.extend((of, one) for one in listed(names))
         return names
 
-    schema.renamed(block, _part(schema, section)["additionalProperties"], note)
+    walking.renamed(walking.section(section).under(name), block, note)
     for of, other in named:
         if absent := [*{*block["seeds"]} - {*config[of][other].get("seeds", block["seeds"])}]:
             yield (
@@ -53,11 +54,11 @@ def _unpaired(config: Block, schema: Schema, section: str, name: str) -> Iterato
             )
 
 
-def spelled_out(config: Block, schema: Schema) -> Block:
+def spelled_out(config: Block) -> Block:
     """A config with all defaults and without such mistakes, each block with seeds as its trainings."""
     of_blocks = {section: trainings(config, section) for section in SECTIONS}
 
-    def renamed(value: Any, part: Block, seed: int | None = None) -> Any:
+    def renamed(value: Any, part: Part, seed: int | None = None) -> Any:
         def rename(section: str, names: Any, every: bool) -> Any:
             found = []
             for name in listed(names):
@@ -66,11 +67,11 @@ def spelled_out(config: Block, schema: Schema) -> Block:
                 found += several if every else [several[seeds.index(seed) if seed in seeds else 0]]
             return found if isinstance(names, list) or len(found) > 1 else found[0]
 
-        return schema.renamed(value, part, rename)
+        return walking.renamed(part, value, rename)
 
-    whole = {key: renamed(content, _part(schema, key)) for key, content in config.items() if key not in SECTIONS}
+    whole = {key: renamed(content, walking.section(key)) for key, content in config.items() if key not in SECTIONS}
     for section in SECTIONS:
-        part, whole[section] = _part(schema, section)["additionalProperties"], {}
+        part, whole[section] = walking.section(section).under(""), {}
         for name, block in config[section].items():
             if "seeds" not in block:
                 whole[section][name] = renamed(block, part)
@@ -78,8 +79,3 @@ def spelled_out(config: Block, schema: Schema) -> Block:
             for training, seed in zip(of_blocks[section][name], block["seeds"], strict=True):
                 whole[section][training] = renamed({**without(block, "seeds"), "seed": seed}, part, seed)
     return whole
-
-
-def _part(schema: Schema, key: str) -> Block:
-    part: Block = schema.root["properties"].get(key, {})
-    return part

@@ -3,6 +3,7 @@
 import json
 
 from captionlab import paths
+from captionlab.config.snapshots import training_of
 from captionlab.workflow.basis import Basis, Part, Wildcards
 from captionlab.workflow.blocks import (
     OF_REFERENCES,
@@ -13,7 +14,6 @@ from captionlab.workflow.blocks import (
     normalise,
 )
 from captionlab.workflow.scoring import Scoring
-from captionlab.workflow.snapshots import training_of
 from captionlab.workflow.study import Study
 
 # The split that captioners learn.

@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
-from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import read_sizes, split
 from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.tokenizer import Tokenizer
@@ -25,35 +24,6 @@ from captionlab.networks.wordpiece import pieces_tokenizer
 
 # Ids of "[DEC] a picture of" in the vocabulary of bert-base-uncased with the two pieces that BLIP adds.
 PROMPT = (30522, 1037, 3861, 1997)
-
-DECLARATION = CaptionerFamily(
-    reads="patches",
-    libraries=("transformers",),
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
-    options=("teacher",),
-    attention=False,
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
-        "prompt": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0},
-            "minItems": 1,
-            "description": "ids of what stands before every caption, by default `[DEC] a picture of`; `[30522]` is the "
-            "first of them alone, from which transformers' BLIP captions where it is told no text",
-        },
-    },
-    architecture={
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
-        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "positions": {"type": "integer", "minimum": 2, "description": "prompt and caption together"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
-    },
-    longest={"positions": 1, "": -1},
-    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
-)
 
 ADDED = ("[DEC]", "[ENC]")
 DECODER = "text_decoder."

@@ -13,49 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
-from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import check_heads, said, split
 from captionlab.networks.caches import Cache, images_kept
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
 from captionlab.networks.tokenizer import Tokenizer
-
-DECLARATION = CaptionerFamily(
-    reads="patches",
-    libraries=(),
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
-    options=("teacher",),
-    attention=False,
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
-        "network": {
-            "enum": ["online", "target"],
-            "default": "online",
-            "description": "which of the two that were trained",
-        },
-        "grid_positions": {
-            "type": "boolean",
-            "default": False,
-            "description": "trained with positions in its grid (--with_pe)?",
-        },
-    },
-    architecture={
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "encoder_layers": {"type": "integer", "minimum": 1, "description": "layers over the image"},
-        "decoder_layers": {"type": "integer", "minimum": 1, "description": "layers over the caption"},
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads of a layer"},
-        "head_size": {"type": "integer", "minimum": 1, "default": 64, "description": "numbers in a head"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "memory": {"type": "integer", "minimum": 0, "description": "keys and values of a layer that are of no image"},
-        "meshed": {"type": "boolean", "description": "does the decoder read all layers of the encoder, or the last?"},
-        "longest": {"type": "integer", "minimum": 1, "default": 40, "description": "most tokens, the end included"},
-        "grid_positions": {"type": "boolean", "default": False, "description": "are places told apart by their rank?"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
-    },
-    longest={"longest": 1},
-    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
-)
 
 # Sizes of the published captioner: captions of up to 40 tokens, images of up to 500 places. Ids of CLIP's start token
 # and of padding, which is also the id of "!".

@@ -12,33 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
-from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import said
 from captionlab.networks.caches import Cache
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.gpt2 import GPT2
 from captionlab.networks.linear import Linear
-
-DECLARATION = CaptionerFamily(
-    reads="vector",
-    size="prefix_size",
-    libraries=(),
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
-    options=(),
-    attention=False,
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
-    architecture={
-        "prefix_length": {"type": "integer", "minimum": 1, "description": "tokens that stand for the image"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text decoder"},
-        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
-        "positions": {"type": "integer", "minimum": 2, "description": "prefix and caption together"},
-        "mapper_hidden": {"type": "integer", "minimum": 0, "description": "units of the mapper; 0: one linear layer"},
-        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
-    },
-    longest={"positions": 1, "prefix_length": -1},
-    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
-)
 
 # Masks that old versions of transformers stored with the weights. They are not parameters.
 _MASK = re.compile(r"gpt\.transformer\.h\.\d+\.attn\.(bias|masked_bias)")

@@ -11,30 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
-from captionlab.declarations import CaptionerFamily
 from captionlab.networks.linear import Linear
 from captionlab.networks.sampling import drawn
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.words import learn_words, read_words
-
-DECLARATION = CaptionerFamily(
-    reads="vector",
-    size="visual_size",
-    libraries=(),
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
-    options=("scheduled_sampling",),
-    attention=False,
-    imported={},
-    architecture={
-        "width": {"type": "integer", "minimum": 1, "description": "units of the LSTM"},
-        "input_width": {"type": "integer", "minimum": 1, "description": "numbers in the embedding of word and image"},
-        "min_count": {"type": "integer", "minimum": 1, "description": "words that occur less often become UNK"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.5, "description": "share"},
-        "max_words": {"type": "integer", "minimum": 1, "default": 16, "description": "longer references are cut"},
-    },
-    longest={},
-    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
-)
 
 # The id that begins, ends and pads a caption.
 BEGIN = 0

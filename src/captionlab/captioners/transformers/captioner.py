@@ -30,61 +30,12 @@ from captionlab.captioners.prompts import (
     read_prompt,
     write_processor,
 )
-from captionlab.declarations import CaptionerFamily
 from captionlab.files import replacing_folder
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
-
-DECLARATION = CaptionerFamily(
-    reads="patches-or-pixels",
-    size="visual_size",
-    libraries=("transformers",),
-    folder=True,
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
-    options=(),
-    attention=False,
-    imported={
-        "weights": {
-            "$ref": "#/$defs/path",
-            "description": "the folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is one of the "
-            "Hugging Face hub, which is fetched",
-        },
-        "prompt": {
-            "type": "string",
-            "default": "",
-            "description": "text before the caption, as the type's processor takes it, with its placeholder of images",
-        },
-        "chat": {"type": "string", "description": "what a user says who shows the image, in the model's chat template"},
-        "answer": {
-            "properties": {
-                "first_sentence": {"type": "boolean", "default": False, "description": "no more than that"},
-                "max_words": {"type": "integer", "minimum": 1, "description": "no more than so many"},
-            },
-            "description": "what of the answer is the caption",
-        },
-        "processor": {
-            "type": "object",
-            "description": "numbers of its image processor that shall be others, as `do_image_splitting: false`",
-        },
-        "dtype": {
-            "enum": ["float32", "bfloat16"],
-            "default": "float32",
-            "description": "of the numbers of its weights",
-        },
-    },
-    architecture={
-        "config": {
-            "type": "object",
-            "description": "sizes of a `model_type` git or llava, as its config.json has them, without its vocabulary",
-        },
-        "vocabulary": {"type": "integer", "minimum": 257, "description": "most tokens; 256 are bytes, one is the end"},
-    },
-    longest={},
-    finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
-)
 
 AnyPath = str | os.PathLike[str]
 # Sizes of blank images that show, on import, how a prompt looks and whether it depends on the size.

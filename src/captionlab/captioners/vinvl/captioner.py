@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionlab.captioners.captioner import Captioner, log_probs_of
-from captionlab.declarations import CaptionerFamily
 from captionlab.networks.bert import (
     EPSILON,
     Layer,
@@ -37,36 +36,6 @@ from captionlab.networks.wordpiece import SPECIAL, learn_pieces, piece_id, piece
 from captionlab.networks.wordpiece import START as START_PIECE
 from captionlab.regions.tagged_images import TaggedImages, measure_tagged_images
 from captionlab.regions.tagged_regions import TaggedRegions
-
-DECLARATION = CaptionerFamily(
-    reads="tagged-regions",
-    libraries=(),
-    objectives=("cross-entropy", "mlm", "reinforce", "self-critical", "grpo"),
-    options=(),
-    attention=True,
-    imported={
-        "heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"},
-        "tag_position": {"type": "integer", "minimum": 1, "default": 40, "description": "where tags' positions start"},
-        "start": {"type": "integer", "minimum": 0, "default": 101, "description": "id of [CLS]"},
-        "mask": {"type": "integer", "minimum": 0, "default": 103, "description": "id of [MASK]"},
-        "max_pieces": {"type": "integer", "minimum": 1, "default": 30, "description": "word pieces of tags read"},
-        "max_regions": {"type": "integer", "minimum": 1, "default": 50, "description": "regions that are read"},
-    },
-    architecture={
-        "vocabulary": {"type": "integer", "minimum": 6, "description": "most word pieces"},
-        "positions": {"type": "integer", "minimum": 3, "description": "of captions and, from tag_position on, of tags"},
-        "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-        "layers": {"type": "integer", "minimum": 1, "description": "layers of the BERT"},
-        "heads": {"type": "integer", "minimum": 1, "divides": "width", "description": "attention heads of a layer"},
-        "feed_forward": {"type": "integer", "minimum": 1, "description": "units inside a feed-forward part"},
-        "tag_position": {"type": "integer", "minimum": 2, "default": 40, "description": "where tags' positions start"},
-        "max_pieces": {"type": "integer", "minimum": 1, "default": 30, "description": "word pieces of tags read"},
-        "max_regions": {"type": "integer", "minimum": 1, "default": 50, "description": "regions that are read"},
-        "dropout": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.1, "description": "share"},
-    },
-    longest={"positions": 1, "": -1},
-    finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
-)
 
 # Ids of [CLS] and [MASK] in the vocabulary of bert-base-uncased, and the first position of tags in training
 # (max_seq_a_length). Captioning keeps this position for captions of any length.

@@ -16,22 +16,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
 from captionlab.model_config import NAME, read_config, refuse_other
 from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
-
-DECLARATION = EncoderFamily(
-    libraries=("transformers",),
-    size=("sizes", "width"),
-    texts=False,
-    patches=True,
-    files=("weights",),
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
-    architecture={},
-)
 
 EPSILON = 1e-6
 # Epsilon of a BlipVisionConfig that does not set it.

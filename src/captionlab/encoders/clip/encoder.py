@@ -20,64 +20,11 @@ from PIL import Image
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import crop, normalise
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
 
 logger = logging.getLogger(__name__)
-
-DECLARATION = EncoderFamily(
-    libraries=("open_clip_torch",),
-    size=("architecture", "embed_dim"),
-    texts=True,
-    patches=True,
-    files=("weights",),
-    imported={
-        "model": {"type": "string", "description": "open_clip's name of the architecture; weights then is a tag"},
-        "head_width": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "of a file: numbers in an attention head, which weights do not tell; OpenAI's have 64",
-        },
-        "heads": {"type": "integer", "minimum": 1, "description": "text heads when they are not width / `head_width`"},
-        "quick_gelu": {"type": "boolean", "default": True, "description": "of a file: the activation is OpenAI's"},
-    },
-    architecture={
-        "embed_dim": {"type": "integer", "minimum": 1, "description": "numbers in an embedding"},
-        "vision_cfg": {
-            "description": "open_clip's, of the image tower",
-            "required": ["image_size", "layers", "width"],
-            "properties": {
-                "image_size": {"type": "integer", "minimum": 1, "description": "pixels of a side"},
-                "layers": {
-                    "anyOf": [
-                        {"type": "integer", "minimum": 1},
-                        {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 4, "maxItems": 4},
-                    ],
-                    "description": "of a vision transformer, or of the four stages of a ResNet",
-                },
-                "width": {"type": "integer", "minimum": 1, "description": "numbers in a state"},
-                "head_width": {"type": "integer", "minimum": 1, "description": "numbers in a head, 64 without it"},
-                "patch_size": {"type": "integer", "minimum": 1, "description": "pixels of a patch's side, or 16"},
-                "mlp_ratio": {"type": "number", "exclusiveMinimum": 0, "description": "hidden units by width, or 4"},
-            },
-        },
-        "text_cfg": {
-            "description": "open_clip's, of the text tower",
-            "properties": {
-                "context_length": {"type": "integer", "minimum": 3, "description": "most tokens, or 77"},
-                "vocab_size": {"type": "integer", "minimum": 49408, "description": "tokens, or 49408"},
-                "width": {"type": "integer", "minimum": 1, "description": "numbers in a state, or 512"},
-                "heads": {"type": "integer", "minimum": 1, "description": "of a layer, or 8"},
-                "layers": {"type": "integer", "minimum": 1, "description": "layers, or 12"},
-                "mlp_ratio": {"type": "number", "exclusiveMinimum": 0, "description": "as above"},
-            },
-        },
-        "quick_gelu": {"type": "boolean", "default": False, "description": "whether the activation is OpenAI's"},
-    },
-)
-
 
 # Keys of open_clip's model configs that describe a CLIP. open_clip has more keys, for other families.
 ARCHITECTURE = ("embed_dim", "vision_cfg", "text_cfg", "quick_gelu")

@@ -14,14 +14,9 @@ from PIL import Image
 from torch import Tensor, nn
 from torchvision.models.resnet import Bottleneck, ResNet
 
-from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import colours, normalise
 from captionlab.networks.checkpoints import CheckpointError, read_checkpoint
-
-DECLARATION = EncoderFamily(
-    libraries=("torchvision",), texts=False, patches=False, files=("weights",), imported={}, architecture={}
-)
 
 # Mean and deviation of ImageNet's colours, for pixels from 0 to 1.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

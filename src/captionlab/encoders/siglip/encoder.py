@@ -17,22 +17,11 @@ from torch import Tensor
 from transformers.models.siglip.configuration_siglip import SiglipConfig, SiglipTextConfig, SiglipVisionConfig
 from transformers.models.siglip.modeling_siglip import SiglipModel
 
-from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import squeeze
 from captionlab.model_config import NAME, read_config, refuse_other
 from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
-
-DECLARATION = EncoderFamily(
-    libraries=("transformers",),
-    size=("architecture", "text_config", "projection_size"),
-    texts=True,
-    patches=False,
-    files=("weights", "tokenizer"),
-    imported={"heads": {"type": "integer", "minimum": 1, "description": "attention heads, which weights do not tell"}},
-    architecture={},
-)
 
 # The token that ends and pads a text.
 END = "</s>"

@@ -14,31 +14,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from captionlab.declarations import EncoderFamily
 from captionlab.encoders.encoder import Encoder
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 
-DECLARATION = EncoderFamily(
-    libraries=("transformers",),
-    texts=False,
-    patches=True,
-    files=("weights",),
-    folder=True,
-    imported={
-        "weights": {
-            "$ref": "#/$defs/path",
-            "description": "the folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is one of the "
-            "Hugging Face hub, which is fetched",
-        },
-        "processor": {
-            "type": "object",
-            "description": "numbers of its image processor that shall be others, as `do_image_splitting: false`",
-        },
-    },
-    architecture={},
-    size=("shape", "1"),
-)
 _PROCESSOR = "preprocessor_config.json"
 
 

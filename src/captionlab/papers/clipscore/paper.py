@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab import paths
-from captionlab.declarations import JudgementReader, declared
+from captionlab.plugins import facts
 from captionlab.reporting.paper import Block, Needs, Paper
 
 # Name of a table -> the paper's labels of its judgements, which are ratings of captions or pairs of captions.
@@ -56,7 +56,7 @@ class Clipscore(Paper):
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
         """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""
-        readers = declared("judgements.readers", JudgementReader, "read")
+        readers = facts("judgements.readers")
         labels: dict[str, str] = {}
         for label, name in block["judgements"].items():
             if block["encoder"] not in config["judgements"][name]["clipscore"]:

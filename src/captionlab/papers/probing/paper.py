@@ -3,6 +3,7 @@
 from typing import Any
 
 from captionlab import paths
+from captionlab.plugins import work_module
 from captionlab.reporting.paper import Block, Needs, Paper, listed
 
 # The role that all others are compared with: the captioner that was trained by cross-entropy alone.
@@ -65,7 +66,7 @@ class Probing(Paper):
             ("numpy", "scipy"),
             mem_mb=8000,
             runtime=60,
-            modules=[f"captionlab.evaluation.metrics.{table}" for table in self._metrics()],
+            modules=[work_module("evaluation.metrics", table) for table in self._metrics()],
         )
 
     def tabulated(self) -> Needs:

@@ -28,6 +28,7 @@ from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.constructed import HALF, PrintedScorer, constructed_rows
 from captionlab.papers.probing.paper import REFERENCE
+from captionlab.plugins import work_module
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
@@ -129,7 +130,7 @@ def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place,
     found = (
         result
         for name, path in files.items()
-        for result in import_module(f"captionlab.evaluation.metrics.{name}").results(job, path, seed)
+        for result in import_module(work_module("evaluation.metrics", name)).results(job, path, seed)
     )
     return {(one.corpus, one.metric, one.retriever): one for one in found if one.metric in EFFECTS}
 

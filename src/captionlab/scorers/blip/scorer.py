@@ -15,7 +15,6 @@ from transformers.models.blip.configuration_blip import BlipTextConfig, BlipVisi
 from transformers.models.blip.modeling_blip import BlipVisionModel
 from transformers.models.blip.modeling_blip_text import BlipTextModel
 
-from captionlab.declarations import ScorerFamily
 from captionlab.encoders.clip.encoder import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
 from captionlab.groups import Groups
@@ -26,16 +25,6 @@ from captionlab.places import PLACE
 from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
 from captionlab.tables import TableError, read_table
-
-DECLARATION = ScorerFamily(
-    reads="pixels",
-    libraries=("transformers", "open_clip_torch", "pillow"),
-    imported={
-        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of the image"},
-    },
-    architecture={},
-    matching={"match_index": 1, "max_tokens": 35, "lowercase": True, "strip_punctuation": False},
-)
 
 _KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
 

@@ -12,27 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from captionlab.declarations import Member, ScorerFamily
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.store import load_encoder
+from captionlab.plugins import Member
 from captionlab.scorers.scorer import Scorer, Visual
-
-DECLARATION = ScorerFamily(
-    reads="embeddings",
-    libraries=(),
-    imported={
-        "prompt": {
-            "type": "string",
-            "default": "",
-            "description": "goes before a caption; CLIPScore's: 'A photo depicts '",
-        },
-        "scale": {"type": "number", "exclusiveMinimum": 0, "default": 100, "description": "factor; CLIPScore's is 2.5"},
-        "clamp": {"type": "boolean", "default": False, "description": "no score below 0, as CLIPScore"},
-    },
-    architecture={},
-    matching={},
-)
 
 
 class ClipScorer(Scorer, Member):

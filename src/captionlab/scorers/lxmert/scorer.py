@@ -12,24 +12,11 @@ import torch
 from torch import Tensor
 from transformers import LxmertConfig, LxmertModel
 
-from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import initialise, read_sizes
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
-
-DECLARATION = ScorerFamily(
-    reads="regions",
-    libraries=("transformers",),
-    imported={},
-    architecture={
-        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text alone"},
-        "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions alone"},
-        "cross_layers": {"type": "integer", "minimum": 1, "description": "layers of both together"},
-    },
-    matching={"match_index": 1, "max_tokens": 20, "lowercase": True, "strip_punctuation": False},
-)
 
 
 class Lxmert(ScorerNetwork):

@@ -9,19 +9,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import RegionEmbeddings
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, Visual
 from captionlab.scorers.single_stream import SingleStream
-
-DECLARATION = ScorerFamily(
-    reads="regions",
-    libraries=(),
-    imported={},
-    architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
-    matching={"match_index": 1, "max_tokens": 30, "lowercase": True, "strip_punctuation": True},
-)
 
 # The modules that scoring needs: names in the checkpoints, and names in this network.
 _MODULES = {

@@ -9,20 +9,11 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import EPSILON, without_prefixes
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, Visual
 from captionlab.scorers.single_stream import SingleStream
-
-DECLARATION = ScorerFamily(
-    reads="regions",
-    libraries=(),
-    imported={},
-    architecture={"layers": {"type": "integer", "minimum": 1, "description": "layers"}},
-    matching={"match_index": 1, "max_tokens": 62, "lowercase": False, "strip_punctuation": False},
-)
 
 
 class RegionEmbeddings(nn.Module):

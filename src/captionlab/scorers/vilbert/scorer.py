@@ -12,7 +12,6 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from captionlab.declarations import ScorerFamily
 from captionlab.networks.bert import (
     FIRST,
     Expansion,
@@ -32,47 +31,6 @@ from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
 from captionlab.regions.batches import RegionBatch
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
-
-DECLARATION = ScorerFamily(
-    reads="regions",
-    libraries=(),
-    imported={
-        "visual_heads": {"type": "integer", "minimum": 1, "description": "those of regions"},
-        "joint_heads": {"type": "integer", "minimum": 1, "description": "those of connections"},
-        "task": {"type": "integer", "minimum": 0, "default": 7, "description": "of several: 7 is retrieval in COCO"},
-        "v_biattention_id": {
-            "$ref": "#/$defs/layers_before",
-            "x-needs": ["t_biattention_id"],
-            "description": "visual layers before each connection, as in the configuration of its authors",
-        },
-        "t_biattention_id": {
-            "$ref": "#/$defs/layers_before",
-            "x-needs": ["v_biattention_id"],
-            "description": "layers of the text before each connection",
-        },
-    },
-    architecture={
-        "layers": {"type": "integer", "minimum": 1, "description": "layers of the text"},
-        "visual_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of a region"},
-        "visual_layers": {"type": "integer", "minimum": 1, "description": "layers of the regions"},
-        "visual_heads": {
-            "type": "integer",
-            "minimum": 1,
-            "divides": "visual_width",
-            "description": "attention heads of these",
-        },
-        "visual_feed_forward": {"type": "integer", "minimum": 1, "description": "units inside their feed-forward part"},
-        "connections": {"type": "integer", "minimum": 1, "description": "layers in which both attend to each other"},
-        "joint_width": {"type": "integer", "minimum": 1, "description": "numbers in a state of these"},
-        "joint_heads": {
-            "type": "integer",
-            "minimum": 1,
-            "divides": "joint_width",
-            "description": "attention heads of these",
-        },
-    },
-    matching={"match_index": 0, "max_tokens": 36, "lowercase": True, "strip_punctuation": False},
-)
 
 # Prefixes of the tensors that scoring needs beside the head. The layers q_dense1 and q_dense2 exist but are never used.
 _KEPT = ("embeddings.", "task_embeddings.", "v_embeddings.", "layer.", "v_layer.", "c_layer.", "t_pooler.", "v_pooler.")

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from captionlab.declarations import defined
+from captionlab.plugins import defined
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 

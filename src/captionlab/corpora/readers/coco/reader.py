@@ -7,21 +7,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_place, records, take
-from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
-
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/paths_of_splits"},
-        "images": {"$ref": "#/$defs/folders"},
-        "instances": {"$ref": "#/$defs/paths_of_splits", "description": "boxes, a file for each split that has them"},
-    },
-    required=("annotations", "images"),
-    files=("annotations", "instances"),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

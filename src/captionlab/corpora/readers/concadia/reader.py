@@ -5,21 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.readers.entries import Entry, image_place, records, take
-from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
-        "images": {"$ref": "#/$defs/folder"},
-        "text": {"enum": ["caption", "description"]},
-    },
-    required=("annotations", "images", "text"),
-    files=("annotations",),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 # The experiments on discriminative finetuning cut the texts to this number of characters.
 CHARACTERS = 200
 

@@ -6,17 +6,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, image_place
-from captionlab.declarations import CorpusReader
 from captionlab.given import text_lines
-
-DECLARATION = CorpusReader(
-    keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/folders"}},
-    required=("annotations", "images"),
-    files=("annotations",),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

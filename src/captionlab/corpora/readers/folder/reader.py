@@ -10,42 +10,12 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take, take_texts
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.declarations import CorpusReader
 from captionlab.delimited import delimited
 from captionlab.given import json_line, text_lines, whole_lines
 from captionlab.places import Place
 
 logger = logging.getLogger(__name__)
 
-DECLARATION = CorpusReader(
-    keys={
-        "images": {"$ref": "#/$defs/path", "description": "folder of the images, which may have folders in it"},
-        "captions": {
-            "anyOf": [{"$ref": "#/$defs/path"}, {"type": "null"}],
-            "default": None,
-            "description": "CSV, TSV or JSON lines with `file` (from `images` on), `caption`, perhaps `split`; "
-            "null for images that nobody described",
-        },
-        "splits": {
-            "anyOf": [
-                {"enum": ["folders"]},
-                {
-                    "type": "object",
-                    "additionalProperties": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                    "minProperties": 1,
-                },
-            ],
-            "description": "folders: the folders in `images` are the splits; or the share of the images that each "
-            "split gets, by their names; without it all are of the split test, or of what the captions say",
-        },
-    },
-    required=("images",),
-    files=("captions",),
-    contents="**/",
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 # Extensions of images, among the formats that Pillow opens. Other files of a folder are ignored.
 ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
 # Largest difference between the sum of the shares of splits and 1.

@@ -9,39 +9,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, Scene, image_place, take, take_texts
-from captionlab.declarations import CorpusReader
 from captionlab.given import json_line, text_lines
-
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/paths_of_splits"},
-        "images": {"$ref": "#/$defs/folders"},
-        "text": {
-            "enum": ["object", "scene", "action", "rationale", "narrative"],
-            "default": "object",
-            "description": "which captions are the references: COCO's, or those of an axis; `narrative` is in files of "
-            "HL-narratives",
-        },
-        "validation": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["images", "seed"],
-            "properties": {
-                "images": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": "so many of the split train become the split val",
-                },
-                "seed": {"$ref": "#/$defs/seed"},
-            },
-        },
-    },
-    required=("annotations", "images"),
-    files=("annotations",),
-    scenes=True,
-    undescribed=False,
-    libraries=(),
-)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

@@ -12,51 +12,8 @@ import pyarrow.parquet as pq
 from captionlab.corpora.inputs import CorpusError, folder_of, input_files
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.declarations import CorpusReader
 from captionlab.places import Place
 
-DECLARATION = CorpusReader(
-    keys={
-        "repository": {
-            "type": "string",
-            "pattern": "^[^/]+/[^/]+$",
-            "description": "owner/name on the hub, whose files lie in hub/owner/name/revision below `data`",
-        },
-        "revision": {"type": "string", "minLength": 1, "description": "commit of the repository"},
-        "folder": {"$ref": "#/$defs/path", "description": "or the folder of the Parquet files, or of folders of them"},
-        "image": {
-            "type": "string",
-            "default": "image",
-            "description": "column of the images: the hub's struct of bytes and path, bytes, or paths",
-        },
-        "images": {
-            "$ref": "#/$defs/path",
-            "description": "folder that paths in that column start from, where it is not that of the Parquet files",
-        },
-        "captions": {
-            "anyOf": [
-                {"type": "string"},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
-                {"type": "null"},
-            ],
-            "default": "caption",
-            "description": "column of the captions, a text or a list of them; `a.b` is the field b of structs in a; "
-            "several columns with a caption each; null for images that nobody described",
-        },
-        "image_id": {
-            "type": "string",
-            "description": "column that says which image it is: rows about one image are one entry; without it each "
-            "row is an image, known by the name of its file or by split and row",
-        },
-        "split": {"type": "string", "description": "column that says the split, which names of files say without it"},
-    },
-    required=(),
-    files=(),
-    contents="**/*.parquet",
-    scenes=False,
-    undescribed=False,
-    libraries=("pyarrow",),
-)
 # Number of rows in memory, and number of bytes of a file that are read ahead.
 BATCH, BUFFER = 32, 1 << 20
 # Names like data/train-00000-of-00005.parquet, to which older datasets add a digest, and words that name a split.

@@ -8,19 +8,8 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take
-from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
 from captionlab.places import Place
-
-DECLARATION = CorpusReader(
-    keys={"annotations": {"$ref": "#/$defs/paths_of_splits"}, "images": {"$ref": "#/$defs/path"}},
-    required=("annotations", "images"),
-    files=("annotations",),
-    scenes=False,
-    undescribed=True,
-    libraries=(),
-)
-
 
 # Number of images in a set. The annotations name an image by its rank in the set.
 SET = 10

@@ -5,20 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.readers.entries import Entry, image_place, records, take
-from captionlab.declarations import CorpusReader
 from captionlab.given import read_json
-
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
-        "images": {"$ref": "#/$defs/folder"},
-    },
-    required=("annotations", "images"),
-    files=("annotations",),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

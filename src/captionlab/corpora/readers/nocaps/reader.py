@@ -6,23 +6,6 @@ from typing import Any
 
 from captionlab.corpora.readers.coco.reader import coco_entries
 from captionlab.corpora.readers.entries import Entry
-from captionlab.declarations import CorpusReader
-
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "the file that it reads"},
-        "images": {"$ref": "#/$defs/folder"},
-        "domain": {
-            "enum": ["in-domain", "near-domain", "out-domain"],
-            "description": "only these images; all without it",
-        },
-    },
-    required=("annotations", "images"),
-    files=("annotations",),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

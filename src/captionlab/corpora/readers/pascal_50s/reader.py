@@ -10,23 +10,7 @@ from scipy.io import loadmat
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, image_place
-from captionlab.declarations import CorpusReader
 
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "`consensus_pascal.mat`: what people chose"},
-        "pairs": {
-            "$ref": "#/$defs/path",
-            "description": "`pair_pascal.mat`: the pairs of captions",
-        },
-        "images": {"$ref": "#/$defs/folder"},
-    },
-    required=("annotations", "pairs", "images"),
-    files=("annotations", "pairs"),
-    scenes=False,
-    undescribed=False,
-    libraries=("scipy",),
-)
 # Each pair was shown 48 times, each time with another sentence about its image.
 SHOWN = 48
 # Author codes in `new_data`: one of five systems, a person, or a person who described another image.

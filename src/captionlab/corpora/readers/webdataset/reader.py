@@ -12,35 +12,8 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError, tars
 from captionlab.corpora.readers.entries import Entry
-from captionlab.declarations import CorpusReader
 from captionlab.places import Place
 
-DECLARATION = CorpusReader(
-    keys={
-        "tars": {
-            "type": "object",
-            "additionalProperties": {"$ref": "#/$defs/path"},
-            "minProperties": 1,
-            "description": "for each split a tar, a folder of tars, or a path with * and ? for any characters",
-        },
-        "captions": {
-            "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}],
-            "description": "field of the .json that holds the caption or a list of them, null where there are none; "
-            "without this key the caption is the text of the .txt or .caption",
-        },
-        "split_in_id": {
-            "type": "boolean",
-            "default": False,
-            "description": "whether an image id is split/key, for splits that number their images alike",
-        },
-    },
-    required=("tars",),
-    files=(),
-    patterns=("tars",),
-    scenes=False,
-    undescribed=False,
-    libraries=(),
-)
 IMAGES = {"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"}
 TEXTS = ("txt", "caption")
 _BLOCK = tarfile.BLOCKSIZE

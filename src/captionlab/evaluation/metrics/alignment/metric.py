@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -18,7 +17,6 @@ from captionlab.intervals import ANY
 from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(place=4, asks=("scorers",), references=False, switch="")
 METRICS = {"score": Metric("score", mean, ANY)}
 
 

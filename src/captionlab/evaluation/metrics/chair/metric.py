@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.categories import Categories, Mention, load_categories
 from captionlab.evaluation.given import Given, Row
 from captionlab.evaluation.summary import (
@@ -31,20 +30,6 @@ from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(
-    place=6,
-    asks=("objects",),
-    references=True,
-    switch="",
-    keys={
-        "objects": {
-            "$ref": "#/$defs/path",
-            "description": "categories of objects, by which captions get CHAIR: `coco`, `toyworld`, or a file of your "
-            "own as `resources/categories/coco.yaml`; corpora without annotated objects are left out",
-        }
-    },
-    reads=("tags", "reference_tags", "objects", "categories"),
-)
 _NAMES, _COUNTS = pa.list_(pa.string()), pa.list_(pa.int32(), 2)
 SCORES = TableSchema(
     "objects that captions name",

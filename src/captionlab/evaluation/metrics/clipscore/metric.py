@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab import paths
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.given import Given
 from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.evaluation.summary import (
@@ -39,30 +38,6 @@ if TYPE_CHECKING:
 
     from captionlab.encoders.encoder import Encoder
 
-DECLARATION = ScoreTable(
-    place=5,
-    asks=("clipscore", "pac_s"),
-    references=False,
-    switch="",
-    keys={
-        "clipscore": {
-            "$ref": "#/$defs/retrievers",
-            "default": [],
-            "description": "encoders by which captions get CLIPScore and RefCLIPScore; the published ones are by "
-            "OpenAI's ViT-B/32",
-        },
-        "pac_s": {
-            "$ref": "#/$defs/retrievers",
-            "default": [],
-            "description": "encoders with the weights of PAC-S, by which captions get PAC-S and RefPAC-S",
-        },
-    },
-    reads=("texts", "encoders"),
-    libraries=("numpy", "torch"),
-    mem_mb=8000,
-    runtime=120,
-    gpu=1,
-)
 # The prompt before each caption and each reference.
 PROMPT = "A photo depicts "
 # By key of an evaluation: the name of the score, and w from section 3 of its paper.

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -19,22 +18,6 @@ from captionlab.intervals import ANY
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(
-    place=8,
-    asks=("metrics",),
-    references=False,
-    switch="",
-    keys={
-        "metrics": {
-            "type": "array",
-            "items": {"type": "string"},
-            "names": "metrics",
-            "uniqueItems": True,
-            "default": [],
-            "description": "commands that score every caption",
-        },
-    },
-)
 SCORES = TableSchema(
     "scores of a command",
     "a caption scored by a command",

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.bleu import BLEU_COUNTS
 from captionlab.evaluation.given import Given, Key
 from captionlab.evaluation.summary import (
@@ -40,22 +39,6 @@ from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 from captionlab.texts.counting import first_of_groups, ngram_counts
 
-DECLARATION = ScoreTable(
-    place=7,
-    taken=("distinct-1", "distinct-2", "vocabulary", "length", "novelty"),
-    asks=("diversity",),
-    references=False,
-    switch="",
-    keys={
-        "diversity": {
-            "type": "boolean",
-            "default": False,
-            "description": "how different captions are, of different images and of the same, and how many are new",
-        }
-    },
-    reads=("tokens", "references", "training"),
-    libraries=("numpy", "pycocoevalcap", "scipy"),
-)
 ORDERS = np.array([1, 2])  # orders of the n-grams that distinct-n counts
 _DOUBLE, _COUNTS = pa.float64(), pa.list_(pa.int32(), len(ORDERS))
 _TYPES = {

@@ -28,7 +28,6 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer, cook_refs, cook_test
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
 from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
 from captionlab.evaluation.summary import (
@@ -45,7 +44,6 @@ from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY, CAPTIONER
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(place=1, asks=(), references=True, switch="")
 # The key of a caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
 # The Java process of METEOR. It answers each line of input with a line of output.

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.summary import (
     LOWER,
     Job,
@@ -28,7 +27,6 @@ from captionlab.intervals import PER_CENT
 from captionlab.schemas import RETRIEVAL
 from captionlab.tables import read_table
 
-DECLARATION = ScoreTable(place=2, asks=("retrievers",), references=False, switch="")
 WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
 METRICS = {name: Metric(f"within_{k}", mean, PER_CENT, share=True) for name, k in WITHIN.items()}
 METRICS["mean rank"] = Metric("rank", mean, (1.0, math.inf), scale=1.0, better=LOWER)

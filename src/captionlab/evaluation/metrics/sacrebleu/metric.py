@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.given import Given, Row
 from captionlab.evaluation.summary import (
     Job,
@@ -26,21 +25,6 @@ from captionlab.intervals import PER_CENT
 from captionlab.schemas import CAPTION_KEY
 from captionlab.tables import Column, TableSchema, read_table
 
-DECLARATION = ScoreTable(
-    place=9,
-    asks=("sacrebleu",),
-    references=True,
-    switch="",
-    keys={
-        "sacrebleu": {
-            "type": "boolean",
-            "default": False,
-            "description": "BLEU by the library sacrebleu, of captions as they were written",
-        }
-    },
-    reads=("texts",),
-    libraries=("numpy", "sacrebleu"),
-)
 ORDER = 4  # order of the longest n-grams, the library's default
 SCORES = TableSchema(
     "SacreBLEU",

@@ -20,7 +20,6 @@ import lmdb
 import pyarrow as pa
 from pycocoevalcap import spice
 
-from captionlab.declarations import ScoreTable
 from captionlab.evaluation.java import LOCALE, find_java
 from captionlab.evaluation.summary import (
     Job,
@@ -37,7 +36,6 @@ from captionlab.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 
-DECLARATION = ScoreTable(place=3, asks=(), references=True, switch="spice")
 METRICS = {"SPICE": Metric("all", mean, PER_CENT)}
 _DOUBLE, _INT = pa.float64(), pa.int32()
 # The categories of the program beside All, with their descriptions.

@@ -5,22 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.declarations import JudgementReader
 from captionlab.judgements.readers.entries import Described, Rated
 from captionlab.judgements.readers.flickr8k import judged_lines
 
-DECLARATION = JudgementReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "`ExpertAnnotations.txt`"},
-        "captions": {"$ref": "#/$defs/path", "description": "`Flickr8k.token.txt`, the captions by their ids"},
-    },
-    required=("annotations", "captions"),
-    files=("annotations", "captions"),
-    simulated=False,
-    ratings=True,
-    leaves_out="candidates",
-    libraries=(),
-)
 SCALE = (1, 2, 3, 4)
 
 

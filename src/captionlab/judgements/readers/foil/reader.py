@@ -7,19 +7,9 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import records, take
-from captionlab.declarations import JudgementReader
 from captionlab.given import read_json
 from captionlab.judgements.readers.entries import Described, Preferred
 
-DECLARATION = JudgementReader(
-    keys={"annotations": {"$ref": "#/$defs/path", "description": "`foilv1.0_test_2017.json`"}},
-    required=("annotations",),
-    files=("annotations",),
-    simulated=False,
-    ratings=False,
-    leaves_out="references",
-    libraries=(),
-)
 EXPECTED = '{"annotations": [{"id", "image_id", "caption", "foil"}]}'
 
 

@@ -5,21 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.readers.pascal_50s.reader import pascal_pairs
-from captionlab.declarations import JudgementReader
 from captionlab.judgements.readers.entries import Described, Preferred
-
-DECLARATION = JudgementReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path", "description": "`consensus_pascal.mat`: what people chose"},
-        "pairs": {"$ref": "#/$defs/path", "description": "`pair_pascal.mat`: the pairs of captions"},
-    },
-    required=("annotations", "pairs"),
-    files=("annotations", "pairs"),
-    simulated=False,
-    ratings=False,
-    leaves_out="references",
-    libraries=("scipy",),
-)
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Preferred]:

@@ -9,21 +9,8 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.toyworld.lexicon import GARMENT, NOUNS
 from captionlab.corpora.toyworld.world import COLOURS
-from captionlab.declarations import JudgementReader
 from captionlab.judgements.readers.entries import Described, Rated
 
-DECLARATION = JudgementReader(
-    keys={
-        "split": {"type": "string", "default": "test", "description": "split of the corpus whose images are judged"},
-        "images": {"type": "integer", "minimum": 2, "default": 100, "description": "most images, drawn by the seed"},
-    },
-    required=(),
-    files=(),
-    simulated=True,
-    ratings=True,
-    leaves_out="references",
-    libraries=(),
-)
 JUDGES = tuple(f"simulated-{number}" for number in (1, 2, 3))
 LOWEST, HIGHEST = 1, 4
 # Standard deviation of a judge around the expected rating: half a step, so that neighbours on the scale are confused.

@@ -4,19 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from captionlab.declarations import RewardKind
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward, Rewarded, named_rewards, named_statistics
-
-DECLARATION = RewardKind(
-    keys={"of": {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/reward"}}},
-    required=("of",),
-    asks="nothing",
-    references=False,
-    of=True,
-    libraries=(),
-)
 
 
 def in_turn(rewards: Mapping[str, Reward], batch: ImageBatch, captions: Sequence[str]) -> Rewarded:

@@ -7,13 +7,10 @@ from typing import Any
 import torch
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 
-from captionlab.declarations import RewardKind
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.cider.reward import ended
 from captionlab.training.rewards.reward import Reward, Rewarded
-
-DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("pycocoevalcap",))
 
 
 def bleu(references: Sequence[Sequence[str]], batch: ImageBatch, captions: Sequence[str]) -> Rewarded:

@@ -15,14 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from captionlab.declarations import RewardKind
 from captionlab.networks.words import words_of
 from captionlab.texts.ngram import find
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward, Rewarded
-
-DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("numpy",))
 
 ORDERS = 4
 SIGMA = 6.0  # standard deviation of the Gaussian length penalty

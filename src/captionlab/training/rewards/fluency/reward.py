@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from captionlab.declarations import RewardKind
 from captionlab.networks.words import words_of
 from captionlab.texts.ngram import LOG_ZERO, NgramModel, score, train
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward, Rewarded
-
-DECLARATION = RewardKind(keys={}, required=(), asks="nothing", references=True, of=False, libraries=("numpy",))
 
 
 def fluency(model: NgramModel, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:

@@ -6,21 +6,11 @@ from typing import Any
 
 import torch
 
-from captionlab.declarations import RewardKind
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Rewarded
-
-DECLARATION = RewardKind(
-    keys={"scale": {"type": "number", "exclusiveMinimum": 0, "default": 1.0, "description": "factor on the score"}},
-    required=(),
-    asks="scorer",
-    references=False,
-    of=False,
-    libraries=(),
-)
 
 
 @dataclass(eq=False)

@@ -6,30 +6,9 @@ from typing import Any
 
 import torch
 
-from captionlab.declarations import RewardKind
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward, Rewarded, named_rewards, named_statistics
-
-DECLARATION = RewardKind(
-    keys={
-        "of": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["weight", "reward"],
-                "properties": {"weight": {"type": "number"}, "reward": {"$ref": "#/$defs/reward"}},
-            },
-        }
-    },
-    required=("of",),
-    asks="nothing",
-    references=False,
-    of=True,
-    libraries=(),
-)
 
 
 def weighted_sum(
