@@ -32,14 +32,14 @@ def config(**metrics):
 )
 def test_a_mistake_is_a_sentence(block, names, answers):
     with pytest.raises(ConfigError) as raised:
-        checked(config(polos=block), SCHEMA)
+        checked(config(polos=block), ROOT)
     answers.hold(f"metrics.polos: `{block}`", raised.value, names)
 
 
 @pytest.mark.parametrize("name", ["length", "distinct-1"])
 def test_the_name_of_a_metric_of_ours_is_taken(name, answers):
     with pytest.raises(ConfigError) as raised:
-        checked(config(**{name: FREE}), SCHEMA)
+        checked(config(**{name: FREE}), ROOT)
     answers.hold(f"metrics: `{name}`", raised.value, f"metrics.{name} is called as a metric of captionlab")
 
 
@@ -47,7 +47,7 @@ def test_an_evaluation_names_metrics(answers):
     asking = config(polos=FREE)
     asking["evaluations"]["main"]["metrics"] = ["polo"]
     with pytest.raises(ConfigError) as raised:
-        checked(asking, SCHEMA)
+        checked(asking, ROOT)
     answers.hold("evaluations.main.metrics: `[polo]`", raised.value, "did you mean 'polos'?")
 
 

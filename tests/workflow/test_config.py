@@ -156,7 +156,7 @@ def edited(path, value):
 
 def mistakes(config):
     with pytest.raises(ConfigError) as raised:
-        checked(config, SCHEMA)
+        checked(config, ROOT)
     return str(raised.value)
 
 
@@ -164,7 +164,7 @@ OF_HUB = {"family": "transformers", "weights": "hub/git", "corpus": "world"}
 
 
 def test_the_example_is_accepted():
-    checked(CONFIG, SCHEMA)
+    checked(CONFIG, ROOT)
 
 
 @pytest.mark.parametrize(
@@ -663,7 +663,7 @@ def with_own_sight(**sees):
 
 
 def test_a_model_of_the_hub_reads_what_its_own_image_side_makes(answers):
-    checked(with_own_sight(), SCHEMA)
+    checked(with_own_sight(), ROOT)
     for key, value in {"weights": "hub/other", "processor": {"size": 3}}.items():
         said = f"captioners.git reads patches of encoders.sees, whose {key} is {value!r}; it learnt by its own"
         answers.hold(f"`encoders.sees.{key}: {json.dumps(value)}`", mistakes(with_own_sight(**{key: value})), said)
@@ -698,7 +698,7 @@ def test_splits_of_scenes_are_those_of_the_corpus(corpus, splits, wrong):
     config = edited("corpora.world", {**corpus, "images": images})
     config["scene_analysis"].update(splits=splits, labels={"table": "captions"})
     with pytest.raises(ConfigError) as raised:  # of other things that such a corpus would need
-        checked(config, SCHEMA)
+        checked(config, ROOT)
     sentences = [sentence for sentence in str(raised.value).splitlines() if "scene_analysis.splits" in sentence]
     assert [sentence.split("'")[1] for sentence in sentences] == wrong
 
@@ -706,7 +706,7 @@ def test_splits_of_scenes_are_those_of_the_corpus(corpus, splits, wrong):
 def test_both_captioners_of_scenes_read_the_same():
     config = edited("scene_analysis.pretrained", "other")
     config["captioners"]["other"] = copy.deepcopy(config["captioners"]["tagged"])
-    checked(config, SCHEMA)
+    checked(config, ROOT)
     config["captioners"]["other"]["tags"] = "named"
     assert (
         "scene_analysis.pretrained reads 'named' (other) and scene_analysis.finetuned reads 'things' (tagged); they "
@@ -721,7 +721,7 @@ def test_samples_of_a_group_are_drawn_from_the_captioner_itself():
     objective = {"kind": "grpo", "decoding": "plain", "reward": {"kind": "cider"}}
     config = edited("captioners.critical.objective", objective)
     config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10}
-    checked(copy.deepcopy(config), SCHEMA)
+    checked(copy.deepcopy(config), ROOT)
     changes = {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "repetition_penalty": 1.2, "rules": "oscar", "samples": 4}
     for more in ({name: value} for name, value in changes.items()):
         config["decodings"]["plain"] = {"kind": "sample", "max_tokens": 10, **more}
@@ -738,7 +738,7 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     )
     config["encoders"]["grid"] = {"patches_of": "clip"}
     config["captioners"]["base"]["encoder"] = "grid"
-    checked(config, SCHEMA)
+    checked(config, ROOT)
     config["captioners"]["child"]["objective"]["reward"]["retriever"] = "grid"
     assert "reward.retriever is 'grid', patch features, which has no text side; name a clip" in mistakes(config)
     config = edited("captioners.base.encoder", "grid")
@@ -748,12 +748,12 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
 
 @pytest.mark.parametrize("section", [{}, {"seconds": 0.5}, {"seconds": 60, "steps": None}, {"steps": 1}])
 def test_intervals_of_checkpoints(section):
-    checked(edited("checkpoints", section), SCHEMA)
+    checked(edited("checkpoints", section), ROOT)
 
 
 def test_a_tracker_that_is_not_installed_is_a_sentence(monkeypatch):
     config = edited("tracking", "tensorboard")
-    checked(config, SCHEMA)
+    checked(config, ROOT)
     monkeypatch.setattr("captionlab.workflow.references.find_spec", lambda name: None)
     assert "tracking is tensorboard, which is not installed: pip install tensorboard" in mistakes(config)
 
@@ -772,12 +772,12 @@ def test_what_fits_by_number_is_accepted():
     config["captioners"]["base"]["architecture"].update(heads=4, positions=12)
     config["seed"] = 2**63 - 1
     config["scorers"]["ours"]["max_tokens"] = 20
-    checked(config, SCHEMA)
+    checked(config, ROOT)
 
 
 def test_an_evaluation_needs_its_split():
     config = edited("corpora.pairs", {"reader": "coco", "annotations": {"train": "a.json"}, "images": "a"})
-    checked(config, SCHEMA)
+    checked(config, ROOT)
     config["evaluations"]["given"]["corpora"] = ["pairs"]
     config["captioners"]["mine"]["captions"] = {"pairs": "mine.json"}
     assert (

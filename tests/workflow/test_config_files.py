@@ -29,7 +29,7 @@ def merged(folder, *texts, line=None):
         files[-1].write_text(text if isinstance(text, str) else yaml.safe_dump(text), encoding="utf-8")
         update_config(config, load_configfile(files[-1]))
     update_config(config, copy.deepcopy(line or {}))
-    check_config_files(config, files, line or {}, ROOT / SCHEMA)
+    check_config_files(config, files, line or {})
     return config
 
 
@@ -82,17 +82,15 @@ def test_a_config_without_corpora_is_not_the_toy_world(tmp_path, answers):
     with pytest.raises(ConfigError) as raised:
         merged(tmp_path, "seed: 1\ncorpra: {}\n")
     answers.hold("--configfile with `corpra` for `corpora`", raised.value, "0.yaml")
-    assert (
-        check_config_files({"captioners": {}}, [], {}, ROOT / SCHEMA) is None
-    )  # of a module: its schema says the rest
+    assert check_config_files({"captioners": {}}, [], {}) is None  # of a module: its schema says the rest
 
 
 def test_null_takes_away_what_a_file_before_has(tmp_path):
-    plain = checked(CONFIG, ROOT / SCHEMA)
+    plain = checked(CONFIG, ROOT)
     fewer = {"captioners": {"base": {"optimizer": {"steps": None, "epochs": 3}}}, "study": None}
     config = merged(tmp_path, CONFIG, fewer)
     assert config["captioners"]["base"]["optimizer"] == {"kind": "adam", "lr": 0.001, "batch": 4, "epochs": 3}
-    found = checked(config, ROOT / SCHEMA)
+    found = checked(config, ROOT)
     assert ("study" in plain, "study" in found, found["papers"] == plain["papers"]) == (True, False, True)
     # By the command line; again given by a third file; the key that says what a block is.
     assert "seed" not in merged(tmp_path, CONFIG, line={"seed": None})
@@ -116,7 +114,7 @@ def test_null_stays_where_it_is_a_value(tmp_path):
 def test_null_that_takes_nothing_away_is_a_mistake(tmp_path, answers):
     config = merged(tmp_path, CONFIG, "captioners: {base: {optimizer: {warmup: }}}\n")
     with pytest.raises(ConfigError) as raised:
-        checked(config, ROOT / SCHEMA)
+        checked(config, ROOT)
     answers.hold(
         "`warmup:` without a value, which no file before has", raised.value, "captioners.base.optimizer.warmup"
     )

@@ -182,7 +182,7 @@ def test_a_mistake_in_a_set_is_a_sentence(answers):
         ({"main": SIMULATED}, "judgements.main is to be one of the evaluations"),
     ):
         with pytest.raises(ConfigError) as raised:
-            checked(with_sets(**sets), ROOT / SCHEMA)
+            checked(with_sets(**sets), ROOT)
         answers.hold(f"`judgements: {json.dumps(sets)}`", raised.value, sentence)
 
 

@@ -20,7 +20,7 @@ def toy():
 
 def test_defaults_are_filled_in_at_every_depth(toy):
     before = copy.deepcopy(toy)
-    filled = checked(toy, SCHEMA)
+    filled = checked(toy, ROOT)
     assert toy == before
     assert filled["checkpoints"] == {"seconds": 300, "steps": None}
     assert filled["corpora"]["toy-scenes"]["shards"] == 1
@@ -30,7 +30,7 @@ def test_defaults_are_filled_in_at_every_depth(toy):
 
 def test_a_seed_is_the_configs_and_what_is_not_asked_for_is_not_there(toy):
     trained = {name: block for name, block in toy["captioners"].items() if "optimizer" in block}
-    filled = checked({key: value for key, value in toy.items() if key not in ("study", "papers")}, SCHEMA)
+    filled = checked({key: value for key, value in toy.items() if key not in ("study", "papers")}, ROOT)
     seeds = {name: filled["captioners"][name]["seed"] for name in trained}
     assert seeds == {name: block.get("seed", toy["seed"]) for name, block in trained.items()}
     assert ("study" in filled, filled["papers"]) == (False, {})
@@ -38,7 +38,7 @@ def test_a_seed_is_the_configs_and_what_is_not_asked_for_is_not_there(toy):
 
 def test_defaults_fit_the_schema_themselves(toy):
     """To write out a default changes nothing; a block with `run` has none, and its files are not to be written."""
-    filled = checked(toy, SCHEMA)
+    filled = checked(toy, ROOT)
     written = {
         section: {
             name: toy[section][name] if "run" in block else block
@@ -47,7 +47,7 @@ def test_defaults_fit_the_schema_themselves(toy):
         }
         for section in ("captioners", "encoders", "scorers")
     }
-    assert checked({**filled, **written}, SCHEMA) == filled
+    assert checked({**filled, **written}, ROOT) == filled
 
 
 def test_every_objective_of_the_schema_can_be_built():

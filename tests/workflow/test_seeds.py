@@ -29,7 +29,7 @@ def by_hand(config):
 
 
 def test_seeds_are_the_trainings_that_one_would_write():
-    assert checked(with_seeds(child=[1, 5, 6]), SCHEMA) == checked(by_hand(CONFIG), SCHEMA)
+    assert checked(with_seeds(child=[1, 5, 6]), SCHEMA) == checked(by_hand(CONFIG), ROOT)
 
 
 def test_the_training_that_is_there_stays_and_nothing_else_knows_of_seeds():
@@ -40,14 +40,14 @@ def test_the_training_that_is_there_stays_and_nothing_else_knows_of_seeds():
 
 
 def test_trainings_of_one_seed_go_together():
-    found = checked(with_seeds(base=[1, 5, 6], child=[5, 1]), SCHEMA)["captioners"]
+    found = checked(with_seeds(base=[1, 5, 6], child=[5, 1]), ROOT)["captioners"]
     assert {name: found[name]["parent"] for name in ("child", "child-1")} == {"child": "base-5", "child-1": "base"}
     assert {name: found[name]["seed"] for name in ("child", "child-1")} == {"child": 5, "child-1": 1}
     assert found["base-6"]["seed"] == 6
 
 
 def test_what_has_no_seeds_names_the_first_training():
-    found = checked(with_seeds(base=[4, 5]), SCHEMA)
+    found = checked(with_seeds(base=[4, 5]), ROOT)
     assert found["captioners"]["child"]["parent"] == "base"
     assert found["papers"]["discritune"]["captioners"] == {"ClipCap-COCO": "base"}
     assert found["study"]["captioners"] == ["people", "base"]
@@ -69,7 +69,7 @@ def test_encoders_and_scorers():
     config["scorers"]["ours"]["seeds"] = [1, 2]
     config["scorers"]["ours"]["negatives"]["encoder"] = "ours"
     config["evaluations"]["main"] |= {"retrievers": ["clip", "ours"], "scorers": ["ours"]}
-    found = checked(config, SCHEMA)
+    found = checked(config, ROOT)
     assert found["evaluations"]["main"]["retrievers"] == ["clip", "ours", "ours-2"]
     assert found["evaluations"]["main"]["scorers"] == ["ours", "ours-2"]
     negatives = {name: found["scorers"][name]["negatives"]["encoder"] for name in ("ours", "ours-2")}
@@ -80,7 +80,7 @@ def test_roles_have_all_trainings():
     variants = {"evaluation": "main", "corpora": {"W": "world"}, "reference": "b"}
     config = with_seeds(child=[1, 5])
     config["papers"]["discritune"]["variants"] = {"baselines": {**variants, "captioners": {"a": "base", "b": "child"}}}
-    found = checked(config, SCHEMA)["papers"]["discritune"]["variants"]["baselines"]["captioners"]
+    found = checked(config, ROOT)["papers"]["discritune"]["variants"]["baselines"]["captioners"]
     assert found == {"a": "base", "b": ["child", "child-5"]}
 
 

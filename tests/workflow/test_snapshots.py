@@ -21,7 +21,7 @@ def config():
 
 
 def test_a_snapshot_is_as_its_training(config):
-    found = checked(config, SCHEMA)["captioners"]
+    found = checked(config, ROOT)["captioners"]
     for number in (1, 2):
         expected = {key: value for key, value in found["child"].items() if key != "snapshots"}
         assert found[f"child@{number}"] == {**expected, "snapshot": number}
@@ -83,5 +83,5 @@ def test_a_training_by_another_seed_is_not_called_as_a_captioner(config):
     config["captioners"]["child"]["seeds"] = [1, 7]
     config["captioners"]["child-7"] = CONFIG["captioners"]["child"]
     with pytest.raises(ValueError, match="makes 'child-7', which is in captioners already") as raised:
-        checked(config, SCHEMA)
+        checked(config, ROOT)
     assert str(raised.value).count("\n") == 1

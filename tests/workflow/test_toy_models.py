@@ -39,7 +39,7 @@ def on_top():
     config = {}
     for file in FILES:
         update_config(config, read_yaml(file))
-    check_config_files(config, FILES, {}, ROOT / SCHEMA)
+    check_config_files(config, FILES, {})
     return config
 
 

@@ -72,7 +72,7 @@ def written_out(config):
 
 
 def test_what_is_written_out_is_accepted_and_filled_in_as_before():
-    written, plain = (checked(config, ROOT / SCHEMA) for config in (written_out(CONFIG), CONFIG))
+    written, plain = (checked(config, ROOT) for config in (written_out(CONFIG), CONFIG))
     assert {**written, "language": plain["language"]} == plain
 
 

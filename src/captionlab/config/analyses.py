@@ -23,7 +23,8 @@ def outside(config: Mapping[str, Any], evaluation: str, section: str, names: Map
     there = config.get(section)
     if not isinstance(block, Mapping) or not isinstance(there, Mapping):
         return
-    listed = block.get(section) if isinstance(block.get(section), list) else []
+    listed: Any = block.get(section)
+    listed = listed if isinstance(listed, list) else []
     for key, value in names.items():
         for name in value if isinstance(value, list) else [value]:
             if name.partition("@")[0] in there and name not in listed:

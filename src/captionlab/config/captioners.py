@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Len
 from pydantic import Field, PositiveInt
@@ -14,15 +14,13 @@ from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
 
 Corpus = Annotated[str, Ref("corpora")]
-Vectors = Annotated[str, Ref("encoders")]
 ELSEWHERE = "corpus that it was trained on elsewhere; tells in-domain from cross-domain"
-Reads = Literal["vector", "patches", "patches-or-pixels", "regions", "tagged-regions"]
+Reads = Literal["vector", "patches", "patches-or-pixels", "tagged-regions"]
 # By what a captioner reads of an image: the keys that it needs, those that it does not have, and how that is said.
 READS: Mapping[Reads, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vector": (("encoder",), ("regions", "tags"), "encoder of images"),
     "patches": (("encoder",), ("regions", "tags"), "encoder of images"),
     "patches-or-pixels": ((), ("regions", "tags"), "encoder of images or the images themselves"),
-    "regions": (("regions",), ("encoder", "tags"), "regions of images"),
     "tagged-regions": (("regions", "tags"), ("encoder",), "regions and tags of images"),
 }
 
@@ -57,58 +55,90 @@ class Captioner(Model):
     """What describes images."""
 
 
-class Seeing(Captioner):
-    """A captioner that reads images; `reads` is set by its family."""
+class ReadsVector(Captioner):
+    """A captioner that reads one vector of an image."""
 
-    reads: ClassVar[Reads | None] = None
-
-    encoder: Vectors | None = Field(None, description="encoder whose output it reads")
-    regions: Annotated[str, Ref("regions")] | None = Field(None, description="regions that it reads")
-    tags: Annotated[str, Ref("tags")] | None = Field(None, description="tags that it reads")
-
-    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a sentence for what it must read of images and does not, or cannot read."""
-        yield from super().mistakes(config)
-        family = str(getattr(self, "family", None))
-        reads = self.reads or (
-            plugins.facts("captioners")[family].reads if family in plugins.names("captioners") else None
-        )
-        if reads is None:
-            return
-        needed, wrong, what = READS[reads]
-        if missing := [key for key in needed if getattr(self, key) is None]:
-            yield f"{{place}}: a {family} reads {what}, so it needs {' and '.join(missing)}"
-        if there := [key for key in wrong if key in self.model_fields_set]:
-            yield f"{{place}}: a {family} reads {what}, not {' and '.join(there)}"
-        if self.encoder is not None:
-            yield from _wrong_encoder(config, reads, family, self.encoder)
+    encoder: Annotated[
+        str,
+        Ref(
+            "encoders",
+            lacks="patches_of",
+            reason="is {name}, and one vector of each image is read; name an encoder without `patches_of`",
+        ),
+    ] = Field(description="encoder whose vector it reads")
 
 
-def _wrong_encoder(config: Mapping[str, Any], reads: Reads, family: str, encoder: str) -> Iterator[str]:
-    """Yield a sentence if an encoder gives vectors in place of patch features, or the reverse."""
-    encoders = config.get("encoders")
-    block = encoders.get(encoder) if isinstance(encoders, Mapping) else None
-    if not isinstance(block, Mapping):
-        return
-    if reads == "vector" and "patches_of" in block:
-        what = "reads of each image one vector; name an encoder without `patches_of`"
-    elif reads.startswith("patches") and "patches_of" not in block:
-        other = ", or none" if reads == "patches-or-pixels" else ""
-        what = f"reads patch features of each image; name an encoder with `patches_of`{other}"
-    else:
-        return
-    yield f"{{place}}.encoder is {encoder!r}, and {family} {what}"
+class ReadsPatches(Captioner):
+    """A captioner that reads a vector for each place of an image."""
+
+    encoder: Annotated[
+        str,
+        Ref(
+            "encoders",
+            has="patches_of",
+            reason="is {name}, and patch features of each image are read; name an encoder with `patches_of`",
+        ),
+    ] = Field(description="encoder whose patch features it reads")
 
 
-class ReusedCaptioner(Seeing):
+class ReadsPatchesOrPixels(Captioner):
+    """A captioner that reads a vector for each place of an image, or the image itself."""
+
+    encoder: (
+        Annotated[
+            str,
+            Ref(
+                "encoders",
+                has="patches_of",
+                reason="is {name}, and patch features of each image are read; name an encoder with `patches_of`, or none",
+            ),
+        ]
+        | None
+    ) = Field(None, description="encoder whose patch features it reads; without it, images are decoded in every update")
+
+
+class ReadsTaggedRegions(Captioner):
+    """A captioner that reads regions of an image and tags."""
+
+    regions: Annotated[str, Ref("regions")] = Field(description="regions that it reads")
+    tags: Annotated[str, Ref("tags")] = Field(description="tags that it reads")
+
+
+class ReusedCaptioner(Captioner):
     """A captioner of another run, whose family its folder tells."""
 
     run: FilePath = Field(description=RUN)
     family: str | None = None
+    encoder: Annotated[str, Ref("encoders")] | None = Field(None, description="encoder whose output it reads")
+    regions: Annotated[str, Ref("regions")] | None = Field(None, description="regions that it reads")
+    tags: Annotated[str, Ref("tags")] | None = Field(None, description="tags that it reads")
     corpus: Corpus | None = Field(None, description=ELSEWHERE)
 
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for what its family must read of images and does not, or cannot read."""
+        if self.family is None:
+            return
+        needed, wrong, what = READS[plugins.facts("captioners")[self.family].reads]
+        if missing := [key for key in needed if getattr(self, key) is None]:
+            yield f"{{place}}: a {self.family} reads {what}, so it needs {' and '.join(missing)}"
+        if there := [key for key in wrong if key in self.model_fields_set]:
+            yield f"{{place}}: a {self.family} reads {what}, not {' and '.join(there)}"
+        if self.encoder is not None:
+            yield from _wrong_encoder(config, self.family, self.encoder)
 
-class ImportedCaptioner(Seeing):
+
+def _wrong_encoder(config: Mapping[str, Any], family: str, encoder: str) -> Iterator[str]:
+    """Yield a sentence if an encoder gives vectors in place of patch features, or the reverse."""
+    reads = plugins.facts("captioners")[family].reads
+    encoders = config.get("encoders")
+    block = encoders.get(encoder) if isinstance(encoders, Mapping) else None
+    if isinstance(block, Mapping) and reads == "vector" and "patches_of" in block:
+        yield f"{{place}}.encoder is {encoder!r}, and {family} reads one vector of each image; name another encoder"
+    if isinstance(block, Mapping) and reads.startswith("patches") and "patches_of" not in block:
+        yield f"{{place}}.encoder is {encoder!r}, and {family} reads patch features; name an encoder with `patches_of`"
+
+
+class ImportedCaptioner(Captioner):
     """A published captioner."""
 
     weights: FilePath = Field(description="file or folder of the weights")
@@ -134,7 +164,7 @@ class Learning(Captioner, Seeded):
     )
 
 
-class TrainedCaptioner(Seeing, Learning):
+class TrainedCaptioner(Learning):
     """A captioner that is trained here on references."""
 
     objective: Learnt = Field(description="objective of references")

@@ -107,7 +107,7 @@ def _chosen(config: Block, where: str, place: Place, value: Any) -> Iterator[str
     if key not in value:
         yield f"{where} lacks the key {key}"
     elif not isinstance(value[key], str) or value[key] not in cases:
-        yield f"{where}.{key} is {value[key]!r}; it must be one of {', '.join(cases)}.{_close(value[key], cases)}"
+        yield f"{where}.{key} is {value[key]!r}; it must be one of {', '.join(cases)}.{_close(value[key], [*cases])}"
 
 
 def _close(value: Any, values: Sequence[str]) -> str:
@@ -137,7 +137,7 @@ def _place(config: Block, error: ErrorDetails) -> Place:
     found: list[int | str] = []
     value: Any = config
     for number, key in enumerate(error["loc"], 1):
-        if isinstance(value, Mapping | list) and _has(value, key):
+        if _has(value, key):
             value = value[key]
             found.append(key)
         elif number == len(error["loc"]) and error["type"] == "missing":
@@ -146,4 +146,6 @@ def _place(config: Block, error: ErrorDetails) -> Place:
 
 
 def _has(value: Any, key: Any) -> bool:
-    return key in value if isinstance(value, Mapping) else isinstance(key, int) and key < len(value)
+    if isinstance(value, Mapping):
+        return key in value
+    return isinstance(value, list) and isinstance(key, int) and key < len(value)

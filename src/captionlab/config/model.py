@@ -108,8 +108,9 @@ class Ref:
     """Marks a string as the name of a block in a section of the config, which is looked up when the string is checked.
 
     The name must be there, and the block must do: `accepts` and `refuses` are keys with the values that it must or must
-    not have (None: the key is absent), and `able` is a capability of the family of an encoder. `reason` is what is said
-    otherwise. With `trainings`, the name of a block with `seeds` stands for all of its trainings.
+    not have (None: the key is absent), `has` and `lacks` are keys that it must or must not have, and `able` is a
+    capability of the family of an encoder. `reason` is what is said otherwise. With `trainings`, the name of a block with
+    `seeds` stands for all of its trainings.
     """
 
     section: str
@@ -117,6 +118,8 @@ class Ref:
     able: str = ""
     accepts: Mapping[str, Iterable[Any]] = field(default_factory=dict, hash=False)
     refuses: Mapping[str, Iterable[Any]] = field(default_factory=dict, hash=False)
+    has: str = ""
+    lacks: str = ""
     reason: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:

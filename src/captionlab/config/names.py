@@ -53,6 +53,7 @@ def _refused(ref: Ref, name: str, block: Any) -> str:
             return f"is {name!r}, {what}, {ref.reason}; name {able}"
     wrong = any(block.get(key) in values for key, values in ref.refuses.items())
     wrong = wrong or any(block.get(key) not in values for key, values in ref.accepts.items())
+    wrong = wrong or ref.lacks in block or (ref.has != "" and ref.has not in block)
     if not wrong:
         return ""
     return ref.reason.format(name=repr(name))

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, create_model
 
+from captionlab import plugins
 from captionlab.config.analyses import Language, SceneAnalysis, Study, Validity
 from captionlab.config.captioners import AnyCaptioner
 from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
@@ -33,7 +34,7 @@ def _metric_keys() -> tuple[Any, ...]:
 @cache
 def evaluation_model() -> Any:
     """Return the model of an evaluation with the keys of all metrics."""
-    return create_model("AnyEvaluation", __base__=(Evaluation, *_metric_keys()), __doc__=Evaluation.__doc__)
+    return create_model("AnyEvaluation", __base__=(*_metric_keys(), Evaluation), __doc__=Evaluation.__doc__)
 
 
 @cache
@@ -41,7 +42,7 @@ def judgement_models() -> dict[str, Any]:
     """Return the models of judgements with the keys of all metrics, by the name of their reader."""
     models = plugin_models("judgements.readers")
     return {
-        name: create_model(f"{model.__name__}OfMetrics", __base__=(model, *_metric_keys()), __doc__=model.__doc__)
+        name: create_model(f"{model.__name__}OfMetrics", __base__=(*_metric_keys(), model), __doc__=model.__doc__)
         for name, model in models.items()
     }
 
@@ -49,26 +50,21 @@ def judgement_models() -> dict[str, Any]:
 @cache
 def paper_blocks() -> dict[str, Any]:
     """Return the model of the block of each paper, by the name of the paper."""
-    from captionlab import plugins
-
     return {name: plugins.config_module("papers", name).Config for name in plugins.names("papers")}
 
 
 @cache
 def config_model() -> type[Model]:
     """Return the model of a config, with the keys of all plug-ins."""
-    papers: Any = create_model(
-        "Papers", __base__=Model, **{name: (block | None, Field(None)) for name, block in paper_blocks().items()}
-    )
-    evaluation = evaluation_model()
+    blocks: dict[str, Any] = {name: (block | None, Field(None)) for name, block in paper_blocks().items()}
+    papers = create_model("Papers", __base__=Model, **blocks)
     judgements = Annotated[Judgements, cases_by("reader", judgement_models)]
-    return create_model(
-        "Config",
-        __base__=Sections,
-        evaluations=(dict[Name, evaluation], Field({})),
-        judgements=(dict[Name, judgements], Field({})),
-        papers=(papers, Field(papers.model_construct())),
-    )
+    sections: dict[str, Any] = {
+        "evaluations": (dict[Name, evaluation_model()], Field({})),  # type: ignore[misc]
+        "judgements": (dict[Name, judgements], Field({})),
+        "papers": (papers, Field(papers.model_construct())),
+    }
+    return create_model("Config", __base__=Sections, **sections)
 
 
 class Sections(Model):

@@ -47,6 +47,11 @@ class Part(NamedTuple):
             return Part(fitting.type, (*marks, *fitting.marks))
         return self
 
+    def inside(self, annotation: Any) -> "Part":
+        """Return a type that is written inside the type, with its own marks."""
+        inner, marks = _split(annotation)
+        return Part(inner, marks)
+
     def holds(self, value: Any) -> bool:
         """Return whether a value is of the kind of the type, whatever is in it."""
         if value is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.config.corpora import CorpusFacts
 from captionlab.given import absent
-from captionlab.plugins import facts
+from captionlab.plugins import config_module, facts
 from captionlab.sources.table import hub_folder
 
 
@@ -66,8 +66,7 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 
     `root` is the folder that relative paths start from, `name` is the name of the corpus in the config.
     """
-    reader = _reader(config)
-    required = reader.required if reader else ()
+    required = _required(config)
     if "annotations" in required and not named_paths(config, "annotations"):
         yield f"corpora.{name}.annotations: this corpus needs the file of its annotations"
         return
@@ -96,7 +95,7 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
 def _folder_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
     """Yield a sentence for each mistake in the folder of a corpus whose reader reads the contents of a folder."""
     reader = _reader(config)
-    if not reader or not reader.contents or "images" in reader.required:  # `images` is checked by the caller
+    if not reader or not reader.contents or "images" in _required(config):  # `images` is checked by the caller
         return
     given = [key for key in ("repository", "folder") if key in config]
     if len(given) != 1 or ("revision" in config) != ("repository" in config):
@@ -130,3 +129,11 @@ def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
 def _reader(config: Mapping[str, Any]) -> CorpusFacts | None:
     """Return the facts of the reader of a corpus, or None for the toy world."""
     return facts("corpora.readers").get(config["reader"])
+
+
+def _required(config: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys that every corpus of this reader has; none for the toy world."""
+    if _reader(config) is None:
+        return frozenset()
+    keys = config_module("corpora.readers", config["reader"]).Config.model_fields
+    return frozenset(key for key, field in keys.items() if field.is_required())

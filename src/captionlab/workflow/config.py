@@ -14,6 +14,7 @@ from captionlab.plugins import PluginError
 from captionlab.workflow.blocks import Block, root_of
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.judgements import judgement_mistakes
+from captionlab.workflow.papers import check_papers
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.reuse import Reused
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
@@ -44,6 +45,7 @@ def checked(config: Block, root: Path) -> Block:
     reused = Reused(config, root.resolve())
     known = reused.with_families()
     try:
+        check_papers()
         mistakes, whole, _ = check(known)
     except PluginError as error:
         raise ConfigError(str(error)) from error

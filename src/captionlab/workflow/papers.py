@@ -1,5 +1,6 @@
 """The papers of a config as jobs: what a paper says that it needs (captionlab.reporting.paper) is given to a rule."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,6 +11,8 @@ from snakemake.io import directory, report
 
 import captionlab.papers
 from captionlab import paths
+from captionlab.papers import PAPERS
+from captionlab.plugins import PluginError
 from captionlab.reporting.paper import FIGURE_FILES, Needs, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.workflow.basis import Basis, on_disk
@@ -17,7 +20,7 @@ from captionlab.workflow.blocks import Block, normalise
 
 FOLDER = Path(captionlab.papers.__file__).parent
 # What every paper has.
-PARTS = ("paper.py", "schema.yaml", "tables.py", "evidence.py", "claims.yaml", "published.csv")
+PARTS = ("paper.py", "config.py", "tables.py", "evidence.py", "claims.yaml", "published.csv")
 
 
 @dataclass(frozen=True)
@@ -164,3 +167,12 @@ class Papers:
             caption = str(self._folder(paper) / "report" / f"{figure.caption}.rst")
             made[name] = [report(shown, caption=caption, **about), *others]
         return made
+
+
+def check_papers() -> None:
+    """Raise PluginError for a paper whose folder has no usable name or lacks what every paper has."""
+    for name in PAPERS:
+        if not re.fullmatch("[a-z0-9]+", name):
+            raise PluginError(f"captionlab.papers: the name {name!r} must be of lower-case letters and digits")
+        if missing := [file for file in PARTS if not (FOLDER / name / file).is_file()]:
+            raise PluginError(f"{FOLDER / name} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from annotated_types import Len
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedFiles, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, ReadsPatches, TrainedCaptioner
 from captionlab.config.model import Divides, Dropout, Model
 
 FACTS = CaptionerFacts(
@@ -34,7 +34,7 @@ class Architecture(Model):
     )
 
 
-class Imported(ImportedFiles):
+class Imported(ReadsPatches, ImportedFiles):
     """A published BLIP."""
 
     family: Literal["blip"]
@@ -46,7 +46,7 @@ class Imported(ImportedFiles):
     )
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsPatches, TrainedCaptioner):
     """A BLIP whose text decoder is trained here."""
 
     family: Literal["blip"]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedFiles, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, ReadsPatches, TrainedCaptioner
 from captionlab.config.model import Dropout, Model
 
 FACTS = CaptionerFacts(
@@ -35,7 +35,7 @@ class Architecture(Model):
     )
 
 
-class Imported(ImportedFiles):
+class Imported(ReadsPatches, ImportedFiles):
     """A published CaMEL."""
 
     family: Literal["camel"]
@@ -44,7 +44,7 @@ class Imported(ImportedFiles):
     grid_positions: bool = Field(False, description="whether it was trained with positions in its grid (--with_pe)")
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsPatches, TrainedCaptioner):
     """A CaMEL that is trained here."""
 
     family: Literal["camel"]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedFiles, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, ReadsVector, TrainedCaptioner
 from captionlab.config.model import Divides, Model
 
 FACTS = CaptionerFacts(
@@ -32,14 +32,14 @@ class Architecture(Model):
     )
 
 
-class Imported(ImportedFiles):
+class Imported(ReadsVector, ImportedFiles):
     """A published ClipCap."""
 
     family: Literal["clipcap"]
     heads: PositiveInt | None = Field(None, description="attention heads, which weights do not tell")
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsVector, TrainedCaptioner):
     """A ClipCap that is trained here."""
 
     family: Literal["clipcap"]

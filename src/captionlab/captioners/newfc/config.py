@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedFiles, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, ReadsVector, TrainedCaptioner
 from captionlab.config.model import Dropout, Model
 
 FACTS = CaptionerFacts(
@@ -26,13 +26,13 @@ class Architecture(Model):
     max_words: PositiveInt = Field(16, description="number of words after which references are cut")
 
 
-class Imported(ImportedFiles):
+class Imported(ReadsVector, ImportedFiles):
     """A published FC captioner."""
 
     family: Literal["newfc"]
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsVector, TrainedCaptioner):
     """An FC captioner that is trained here."""
 
     family: Literal["newfc"]

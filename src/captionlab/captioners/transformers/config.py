@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedCaptioner, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedCaptioner, ReadsPatchesOrPixels, TrainedCaptioner
 from captionlab.config.model import FilePath, Model
 
 FACTS = CaptionerFacts(
@@ -35,7 +35,7 @@ class Answer(Model):
     max_words: PositiveInt | None = Field(None, description="largest number of words")
 
 
-class Imported(ImportedCaptioner):
+class Imported(ReadsPatchesOrPixels, ImportedCaptioner):
     """A published captioner of the hub."""
 
     family: Literal["transformers"]
@@ -56,7 +56,7 @@ class Imported(ImportedCaptioner):
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="number type of the weights")
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsPatchesOrPixels, TrainedCaptioner):
     """A captioner of the hub that is trained here from random weights."""
 
     family: Literal["transformers"]

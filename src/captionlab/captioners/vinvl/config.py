@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from captionlab.config.captioners import CaptionerFacts, ImportedFiles, TrainedCaptioner
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, ReadsTaggedRegions, TrainedCaptioner
 from captionlab.config.model import Divides, Dropout, Model
 
 FACTS = CaptionerFacts(
@@ -33,7 +33,7 @@ class Architecture(Model):
     dropout: Dropout = Field(0.1, description="share of units that are dropped in training")
 
 
-class Imported(ImportedFiles):
+class Imported(ReadsTaggedRegions, ImportedFiles):
     """A published VinVL."""
 
     family: Literal["vinvl"]
@@ -45,7 +45,7 @@ class Imported(ImportedFiles):
     max_regions: PositiveInt = Field(50, description="number of regions that are read")
 
 
-class Trained(TrainedCaptioner):
+class Trained(ReadsTaggedRegions, TrainedCaptioner):
     """A VinVL that is trained here."""
 
     family: Literal["vinvl"]
