@@ -12,10 +12,11 @@ rule label_scenes:
         captions=lab.scene_analysis.labelling(),
         tagger=lab.language.tagger_files(),
     output:
-        **paths.ablation.named("labels", "chosen"),
-        provenance=paths.provenance("label_scenes"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
+        provenance="results/provenance/label_scenes.json",
     log:
-        paths.log("label_scenes"),
+        "results/logs/label_scenes.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -34,13 +35,14 @@ rule label_scenes:
 
 rule compute_pmi:
     input:
-        **paths.ablation.named("labels", "chosen"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
         tags=lab.scene_analysis.tags_table(),
     output:
-        paths.ablation("pmi"),
-        provenance=paths.provenance("compute_pmi"),
+        "results/ablation/pmi.parquet",
+        provenance="results/provenance/compute_pmi.json",
     log:
-        paths.log("compute_pmi"),
+        "results/logs/compute_pmi.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -62,10 +64,11 @@ rule match_regions:
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.shared_features(),
     output:
-        **paths.ablation.named("matches", "coverage"),
-        provenance=paths.provenance("match_regions"),
+        matches="results/ablation/matches.parquet",
+        coverage="results/ablation/coverage.parquet",
+        provenance="results/provenance/match_regions.json",
     log:
-        paths.log("match_regions"),
+        "results/logs/match_regions.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -84,13 +87,16 @@ rule match_regions:
 rule ablate_objects:
     input:
         **lab.captioner_inputs,
-        **paths.ablation.named("labels", "chosen", "pmi", "matches"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
+        pmi="results/ablation/pmi.parquet",
+        matches="results/ablation/matches.parquet",
         features=lab.scene_analysis.features,
     output:
-        paths.of_captioner("ablation", "captions"),
-        provenance=paths.provenance("ablate_objects/{captioner}"),
+        "results/ablation/{captioner}/captions.parquet",
+        provenance="results/provenance/ablate_objects/{captioner}.json",
     log:
-        paths.log("ablate_objects/{captioner}"),
+        "results/logs/ablate_objects/{captioner}.log",
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -116,10 +122,11 @@ rule compare_captions:
         pretrained=lab.scene_analysis.of("pretrained", "ablation", "captions"),
         finetuned=lab.scene_analysis.of("finetuned", "ablation", "captions"),
     output:
-        **paths.ablation.named("effects", "splits"),
-        provenance=paths.provenance("compare_captions"),
+        effects="results/ablation/effects.parquet",
+        splits="results/ablation/splits.parquet",
+        provenance="results/provenance/compare_captions.json",
     log:
-        paths.log("compare_captions"),
+        "results/logs/compare_captions.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -12,10 +12,13 @@ rule extract_attention:
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.features,
     output:
-        **paths.of_captioner.named("blocks", "received", "shares", "matrices", stage="attention"),
-        provenance=paths.provenance("extract_attention/{captioner}"),
+        blocks="results/attention/{captioner}/blocks.parquet",
+        received="results/attention/{captioner}/received.parquet",
+        shares="results/attention/{captioner}/shares.parquet",
+        matrices="results/attention/{captioner}/matrices.parquet",
+        provenance="results/provenance/extract_attention/{captioner}.json",
     log:
-        paths.log("extract_attention/{captioner}"),
+        "results/logs/extract_attention/{captioner}.log",
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -43,10 +46,11 @@ rule estimate_density:
         pretrained=lab.scene_analysis.of("pretrained", "attention", "blocks"),
         finetuned=lab.scene_analysis.of("finetuned", "attention", "blocks"),
     output:
-        **paths.attention.named("densities", "differences"),
-        provenance=paths.provenance("estimate_density"),
+        densities="results/attention/densities.parquet",
+        differences="results/attention/differences.parquet",
+        provenance="results/provenance/estimate_density.json",
     log:
-        paths.log("estimate_density"),
+        "results/logs/estimate_density.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -65,15 +69,18 @@ rule estimate_density:
 
 rule rank_objects:
     input:
-        **paths.ablation.named("labels", "chosen"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
         pretrained=lab.scene_analysis.of("pretrained", "attention", "received"),
         finetuned=lab.scene_analysis.of("finetuned", "attention", "received"),
         tags=lab.scene_analysis.tags_table(),
     output:
-        **paths.attention.named("rankings", "overlaps", "correlations"),
-        provenance=paths.provenance("rank_objects"),
+        rankings="results/attention/rankings.parquet",
+        overlaps="results/attention/overlaps.parquet",
+        correlations="results/attention/correlations.parquet",
+        provenance="results/provenance/rank_objects.json",
     log:
-        paths.log("rank_objects"),
+        "results/logs/rank_objects.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

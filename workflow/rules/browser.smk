@@ -10,10 +10,10 @@ rule build_browser:
         **lab.browser.inputs(),
         page=lab.browser.page(),
     output:
-        directory(paths.BROWSER),
-        provenance=paths.provenance("build_browser"),
+        directory("results/browser"),
+        provenance="results/provenance/build_browser.json",
     log:
-        paths.log("build_browser"),
+        "results/logs/build_browser.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 4

@@ -13,13 +13,15 @@ rule pretrain_captioner:
         captions=lab.reward_models.captions,
         features=lab.training_features,
     output:
-        **lab.captioner_model,
-        training=paths.captioner("training.parquet"),
-        training_captions=paths.captioner("training_captions.parquet"),
-        snapshots=directory(paths.captioner("snapshots")),  # a folder for each number of `snapshots`, if any
-        provenance=paths.provenance("pretrain_captioner/{captioner}"),
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        training="results/captioners/{captioner}/training.parquet",
+        training_captions="results/captioners/{captioner}/training_captions.parquet",
+        snapshots=directory("results/captioners/{captioner}/snapshots"),  # a folder for each number of `snapshots`, if any
+        provenance="results/provenance/pretrain_captioner/{captioner}.json",
     log:
-        paths.log("pretrain_captioner/{captioner}"),
+        "results/logs/pretrain_captioner/{captioner}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -47,10 +49,12 @@ rule import_captioner:
         files=lab.files_of("captioner", "weights", "tokenizer"),
         beside=lab.files_of("captioner", "config"),
     output:
-        **lab.captioner_model,
-        provenance=paths.provenance("import_captioner/{captioner}"),
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        provenance="results/provenance/import_captioner/{captioner}.json",
     log:
-        paths.log("import_captioner/{captioner}"),
+        "results/logs/import_captioner/{captioner}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "imported"),
     conda:
@@ -72,11 +76,13 @@ rule take_snapshot:
     input:
         snapshots=lab.snapshots_of_training,
     output:
-        **lab.captioner_model,
-        training=paths.captioner("training.parquet"),
-        provenance=paths.provenance("take_snapshot/{captioner}"),
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        training="results/captioners/{captioner}/training.parquet",
+        provenance="results/provenance/take_snapshot/{captioner}.json",
     log:
-        paths.log("take_snapshot/{captioner}"),
+        "results/logs/take_snapshot/{captioner}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "snapshot"),
     conda:
@@ -99,10 +105,10 @@ rule export_captioner:
         **lab.captioner_inputs,
         image_side=lab.image_side,
     output:
-        directory(paths.export()),
-        provenance=paths.provenance("export_captioner/{captioner}"),
+        directory("results/exports/{captioner}"),
+        provenance="results/provenance/export_captioner/{captioner}.json",
     log:
-        paths.log("export_captioner/{captioner}"),
+        "results/logs/export_captioner/{captioner}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
     conda:

@@ -9,10 +9,14 @@ rule render_toyworld:
     input:
         lab.toyworld_files(),
     output:
-        **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
-        provenance=paths.provenance("render_toyworld/{corpus}"),
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
+        objects="results/corpora/{corpus}/objects.parquet",
+        scene_captions="results/corpora/{corpus}/scene_captions.parquet",
+        rejects="results/corpora/{corpus}/rejects.parquet",
+        provenance="results/provenance/render_toyworld/{corpus}.json",
     log:
-        paths.log("render_toyworld/{corpus}"),
+        "results/logs/render_toyworld/{corpus}.log",
     wildcard_constraints:
         corpus=lab.of_kind("corpora", "rendered"),
     conda:
@@ -35,10 +39,14 @@ rule read_corpus:
         annotations=lab.annotation_files,
         listed=lab.listed_folders,
     output:
-        **paths.corpus.named("images", "captions", "objects", "scene_captions", "rejects"),
-        provenance=paths.provenance("read_corpus/{corpus}"),
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
+        objects="results/corpora/{corpus}/objects.parquet",
+        scene_captions="results/corpora/{corpus}/scene_captions.parquet",
+        rejects="results/corpora/{corpus}/rejects.parquet",
+        provenance="results/provenance/read_corpus/{corpus}.json",
     log:
-        paths.log("read_corpus/{corpus}"),
+        "results/logs/read_corpus/{corpus}.log",
     wildcard_constraints:
         corpus=lab.of_kind("corpora", "read"),
     conda:

@@ -7,8 +7,8 @@ Makes: README.md beside the weights of what was trained, and the tables checklis
 
 rule write_model_cards:
     input:
-        summary=paths.reporting("summary.parquet"),
-        comparisons=paths.reporting("comparisons.parquet"),
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
         validity=lab.validity_table(),
         configs=lab.documenting.files("config.json", lab.documenting.trained()),
         weights=lab.documenting.files("model.safetensors", lab.documenting.trained()),
@@ -21,9 +21,9 @@ rule write_model_cards:
         software=lab.shipped("CITATION.cff"),
     output:
         cards=lab.documenting.cards(),
-        provenance=paths.provenance("write_model_cards"),
+        provenance="results/provenance/write_model_cards.json",
     log:
-        paths.log("write_model_cards"),
+        "results/logs/write_model_cards.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -44,8 +44,8 @@ rule write_model_cards:
 
 rule collect_checklist:
     input:
-        costs=paths.COST,
-        comparisons=paths.reporting("comparisons.parquet"),
+        costs="results/cost.parquet",
+        comparisons="results/reporting/comparisons.parquet",
         validity=lab.validity_table(),
         claims=lab.claims_table(),
         weights=lab.documenting.files("model.safetensors", lab.documenting.models()),
@@ -58,10 +58,10 @@ rule collect_checklist:
         excluded=lab.study.data("exclude"),
         software=lab.shipped("CITATION.cff"),
     output:
-        tables=multiext(paths.reporting("checklist"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_checklist"),
+        tables=multiext("results/reporting/checklist", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_checklist.json",
     log:
-        paths.log("collect_checklist"),
+        "results/logs/collect_checklist.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -88,13 +88,13 @@ rule collect_checklist:
 
 rule collect_reproduction:
     input:
-        claims=paths.reporting("claims.csv"),
+        claims="results/reporting/claims.csv",
         numbers=lab.papers.numbers(),
     output:
-        tables=multiext(paths.reporting("reproduction"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_reproduction"),
+        tables=multiext("results/reporting/reproduction", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_reproduction.json",
     log:
-        paths.log("collect_reproduction"),
+        "results/logs/collect_reproduction.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

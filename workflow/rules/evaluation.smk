@@ -10,12 +10,13 @@ results/evaluation/nlg/{evaluation}.parquet for all captioners together, because
 
 rule tokenize_references:
     input:
-        **paths.corpus.named("images", "captions"),
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
     output:
-        paths.references(),
-        provenance=paths.provenance("tokenize_references/{corpus}"),
+        "results/evaluation/references/{corpus}.parquet",
+        provenance="results/provenance/tokenize_references/{corpus}.json",
     log:
-        paths.log("tokenize_references/{corpus}"),
+        "results/logs/tokenize_references/{corpus}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -33,12 +34,12 @@ rule tokenize_references:
 
 rule tokenize_captions:
     input:
-        paths.captions(),
+        "results/captions/{captioner}/{evaluation}.parquet",
     output:
-        paths.evaluation("tokens"),
-        provenance=paths.provenance("tokenize_captions/{captioner}/{evaluation}"),
+        "results/evaluation/{captioner}/{evaluation}/tokens.parquet",
+        provenance="results/provenance/tokenize_captions/{captioner}/{evaluation}.json",
     log:
-        paths.log("tokenize_captions/{captioner}/{evaluation}"),
+        "results/logs/tokenize_captions/{captioner}/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -59,10 +60,10 @@ rule score_nlg:
         references=lab.of_referenced(paths.references),
         judged=lab.judgements.candidates,
     output:
-        paths.nlg(),
-        provenance=paths.provenance("score_nlg/{evaluation}"),
+        "results/evaluation/nlg/{evaluation}.parquet",
+        provenance="results/provenance/score_nlg/{evaluation}.json",
     log:
-        paths.log("score_nlg/{evaluation}"),
+        "results/logs/score_nlg/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -85,10 +86,10 @@ rule fetch_spice_models:
         pom=lab.shipped("envs/spice/pom.xml"),
         checksums=lab.shipped("envs/spice/checksums.sha256"),
     output:
-        directory(paths.SPICE_MODELS),
-        provenance=paths.provenance("fetch_spice_models"),
+        directory("results/spice/models"),
+        provenance="results/provenance/fetch_spice_models.json",
     log:
-        paths.log("fetch_spice_models"),
+        "results/logs/fetch_spice_models.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -106,13 +107,13 @@ rule fetch_spice_models:
 
 rule parse_references:
     input:
-        models=paths.SPICE_MODELS,
-        references=paths.references(),
+        models="results/spice/models",
+        references="results/evaluation/references/{corpus}.parquet",
     output:
-        paths.parses(),
-        provenance=paths.provenance("parse_references/{corpus}"),
+        "results/spice/parses/{corpus}.parquet",
+        provenance="results/provenance/parse_references/{corpus}.json",
     log:
-        paths.log("parse_references/{corpus}"),
+        "results/logs/parse_references/{corpus}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 8
@@ -129,15 +130,15 @@ rule parse_references:
 
 rule score_spice:
     input:
-        models=paths.SPICE_MODELS,
-        tokens=paths.evaluation("tokens"),
+        models="results/spice/models",
+        tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
         references=lab.of_referenced(paths.references),
         parses=lab.of_referenced(paths.parses),
     output:
-        paths.evaluation("spice"),
-        provenance=paths.provenance("score_spice/{captioner}/{evaluation}"),
+        "results/evaluation/{captioner}/{evaluation}/spice.parquet",
+        provenance="results/provenance/score_spice/{captioner}/{evaluation}.json",
     log:
-        paths.log("score_spice/{captioner}/{evaluation}"),
+        "results/logs/score_spice/{captioner}/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 2
@@ -156,16 +157,16 @@ rule score_spice:
 
 rule retrieve_images:
     input:
-        captions=paths.captions(),
+        captions="results/captions/{captioner}/{evaluation}.parquet",
         images=lab.evaluated_tables("images"),
         configs=lab.embedding.file_of(lab.retrievers, "config.json"),
         weights=lab.embedding.file_of(lab.retrievers, "model.safetensors"),
         features=lab.retriever_features,
     output:
-        paths.evaluation("retrieval"),
-        provenance=paths.provenance("retrieve_images/{captioner}/{evaluation}"),
+        "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
+        provenance="results/provenance/retrieve_images/{captioner}/{evaluation}.json",
     log:
-        paths.log("retrieve_images/{captioner}/{evaluation}"),
+        "results/logs/retrieve_images/{captioner}/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -193,16 +194,16 @@ rule retrieve_images:
 
 rule score_by_command:
     input:
-        captions=paths.captions(),
+        captions="results/captions/{captioner}/{evaluation}.parquet",
         images_of_corpora=lab.evaluated_tables("images"),
         captions_of_corpora=lab.commands.references,
         files=lab.commands.files,
         environment=lab.commands.environment,
     output:
-        paths.evaluation("command-{metric}"),
-        provenance=paths.provenance("score_by_command/{captioner}/{evaluation}/{metric}"),
+        "results/evaluation/{captioner}/{evaluation}/command-{metric}.parquet",
+        provenance="results/provenance/score_by_command/{captioner}/{evaluation}/{metric}.json",
     log:
-        paths.log("score_by_command/{captioner}/{evaluation}/{metric}"),
+        "results/logs/score_by_command/{captioner}/{evaluation}/{metric}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 2

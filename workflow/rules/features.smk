@@ -11,12 +11,12 @@ rule train_encoder:
         images=lab.training_table("encoder", "images"),
         captions=lab.training_table("encoder", "captions"),
     output:
-        config=paths.encoder("config.json"),
-        weights=paths.encoder("model.safetensors"),
-        training=paths.encoder("training.parquet"),
-        provenance=paths.provenance("train_encoder/{encoder}"),
+        config="results/encoders/{encoder}/config.json",
+        weights="results/encoders/{encoder}/model.safetensors",
+        training="results/encoders/{encoder}/training.parquet",
+        provenance="results/provenance/train_encoder/{encoder}.json",
     log:
-        paths.log("train_encoder/{encoder}"),
+        "results/logs/train_encoder/{encoder}.log",
     wildcard_constraints:
         encoder=lab.of_kind("encoders", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -42,11 +42,11 @@ rule import_encoder:
         weights=lab.embedding.weights,
         beside=lab.files_of("encoder", "config"),
     output:
-        config=paths.encoder("config.json"),
-        weights=paths.encoder("model.safetensors"),
-        provenance=paths.provenance("import_encoder/{encoder}"),
+        config="results/encoders/{encoder}/config.json",
+        weights="results/encoders/{encoder}/model.safetensors",
+        provenance="results/provenance/import_encoder/{encoder}.json",
     log:
-        paths.log("import_encoder/{encoder}"),
+        "results/logs/import_encoder/{encoder}.log",
     wildcard_constraints:
         encoder=lab.of_kind("encoders", "imported"),
     conda:
@@ -67,14 +67,14 @@ rule import_encoder:
 
 rule embed_images:
     input:
-        images=paths.corpus("images"),
+        images="results/corpora/{corpus}/images.parquet",
         config=lab.embedding.seeing("config.json"),
         weights=lab.embedding.seeing("model.safetensors"),
     output:
-        paths.features(),
-        provenance=paths.provenance("embed_images/{encoder}/{corpus}/{shard}"),
+        "results/features/{encoder}/{corpus}/{shard}.parquet",
+        provenance="results/provenance/embed_images/{encoder}/{corpus}/{shard}.json",
     log:
-        paths.log("embed_images/{encoder}/{corpus}/{shard}"),
+        "results/logs/embed_images/{encoder}/{corpus}/{shard}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -94,15 +94,15 @@ rule embed_images:
 
 rule read_tags:
     input:
-        images=paths.corpus("images"),
+        images="results/corpora/{corpus}/images.parquet",
         objects=lab.regions.objects("tags"),
         regions=lab.regions.labelling,
         files=lab.files_of("tags", "files"),
     output:
-        paths.tags(),
-        provenance=paths.provenance("read_tags/{tags}/{corpus}"),
+        "results/tags/{tags}/{corpus}/tags.parquet",
+        provenance="results/provenance/read_tags/{tags}/{corpus}.json",
     log:
-        paths.log("read_tags/{tags}/{corpus}"),
+        "results/logs/read_tags/{tags}/{corpus}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -120,13 +120,13 @@ rule read_tags:
 
 rule mine_neighbours:
     input:
-        images=paths.corpus("images"),
+        images="results/corpora/{corpus}/images.parquet",
         features=lab.embedding.searched,
     output:
-        paths.neighbours(),
-        provenance=paths.provenance("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
+        "results/neighbours/{encoder}/{corpus}/{neighbours}.parquet",
+        provenance="results/provenance/mine_neighbours/{encoder}/{corpus}/{neighbours}.json",
     log:
-        paths.log("mine_neighbours/{encoder}/{corpus}/{neighbours}"),
+        "results/logs/mine_neighbours/{encoder}/{corpus}/{neighbours}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

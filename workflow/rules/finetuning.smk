@@ -21,13 +21,15 @@ rule finetune_captioner:
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
     output:
-        **lab.captioner_model,
-        training=paths.captioner("training.parquet"),
-        training_captions=paths.captioner("training_captions.parquet"),
-        snapshots=directory(paths.captioner("snapshots")),  # a folder for each number of `snapshots`, if any
-        provenance=paths.provenance("finetune_captioner/{captioner}"),
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        training="results/captioners/{captioner}/training.parquet",
+        training_captions="results/captioners/{captioner}/training_captions.parquet",
+        snapshots=directory("results/captioners/{captioner}/snapshots"),  # a folder for each number of `snapshots`, if any
+        provenance="results/provenance/finetune_captioner/{captioner}.json",
     log:
-        paths.log("finetune_captioner/{captioner}"),
+        "results/logs/finetune_captioner/{captioner}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "finetuned"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -74,10 +76,10 @@ rule measure_rewards:
         reward_models_regions=lab.reward_models.tables("regions"),
         neighbours=lab.reward_models.neighbours,
     output:
-        paths.captioner("rewards.parquet"),
-        provenance=paths.provenance("measure_rewards/{captioner}"),
+        "results/captioners/{captioner}/rewards.parquet",
+        provenance="results/provenance/measure_rewards/{captioner}.json",
     log:
-        paths.log("measure_rewards/{captioner}"),
+        "results/logs/measure_rewards/{captioner}.log",
     wildcard_constraints:
         captioner=lab.validity.rewarded_pattern(),
     conda:

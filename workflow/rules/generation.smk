@@ -12,10 +12,10 @@ rule generate_captions:
         described=lab.described,
         features=lab.evaluated_features,
     output:
-        paths.captions(),
-        provenance=paths.provenance("generate_captions/{captioner}/{evaluation}"),
+        "results/captions/{captioner}/{evaluation}.parquet",
+        provenance="results/provenance/generate_captions/{captioner}/{evaluation}.json",
     log:
-        paths.log("generate_captions/{captioner}/{evaluation}"),
+        "results/logs/generate_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "whole"),
@@ -41,10 +41,10 @@ rule generate_captions:
 
 use rule generate_captions as generate_shard with:
     output:
-        paths.captions(shard="{shard}"),
-        provenance=paths.provenance("generate_shard/{captioner}/{evaluation}/{shard}"),
+        "results/captions/{captioner}/{evaluation}/{shard}.parquet",
+        provenance="results/provenance/generate_shard/{captioner}/{evaluation}/{shard}.json",
     log:
-        paths.log("generate_shard/{captioner}/{evaluation}/{shard}"),
+        "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
@@ -56,10 +56,10 @@ rule join_captions:
     input:
         lab.captioned_shards,
     output:
-        paths.captions(),
-        provenance=paths.provenance("join_captions/{captioner}/{evaluation}"),
+        "results/captions/{captioner}/{evaluation}.parquet",
+        provenance="results/provenance/join_captions/{captioner}/{evaluation}.json",
     log:
-        paths.log("join_captions/{captioner}/{evaluation}"),
+        "results/logs/join_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
         evaluation=lab.of_kind("evaluations", "in-shards"),
@@ -84,10 +84,10 @@ rule import_captions:
         images=lab.evaluated_tables("images"),
         captions=lab.evaluated_tables("captions"),
     output:
-        paths.captions(),
-        provenance=paths.provenance("import_captions/{captioner}/{evaluation}"),
+        "results/captions/{captioner}/{evaluation}.parquet",
+        provenance="results/provenance/import_captions/{captioner}/{evaluation}.json",
     log:
-        paths.log("import_captions/{captioner}/{evaluation}"),
+        "results/logs/import_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "file", "human"),
     conda:

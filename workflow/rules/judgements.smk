@@ -16,12 +16,16 @@ rule read_judgements:
         captions=lab.judgements.table("captions"),
         objects=lab.judgements.table("objects"),
     output:
-        **paths.judgements.named("candidates", "ratings", "preferences"),
-        **paths.corpus.named("images", "captions", "objects", corpus="{judgements}"),
-        generated=paths.captions("{judgements}", "{judgements}"),
-        provenance=paths.provenance("read_judgements/{judgements}"),
+        candidates="results/judgements/{judgements}/candidates.parquet",
+        ratings="results/judgements/{judgements}/ratings.parquet",
+        preferences="results/judgements/{judgements}/preferences.parquet",
+        images="results/corpora/{judgements}/images.parquet",
+        captions="results/corpora/{judgements}/captions.parquet",
+        objects="results/corpora/{judgements}/objects.parquet",
+        generated="results/captions/{judgements}/{judgements}.parquet",
+        provenance="results/provenance/read_judgements/{judgements}.json",
     log:
-        paths.log("read_judgements/{judgements}"),
+        "results/logs/read_judgements/{judgements}.log",
     wildcard_constraints:
         judgements=lab.judgements.any(),
     conda:
@@ -43,12 +47,14 @@ rule read_judgements:
 rule correlate_judgements:
     input:
         unpack(lab.judgements.scored),
-        **paths.judgements.named("ratings", "preferences"),
+        ratings="results/judgements/{judgements}/ratings.parquet",
+        preferences="results/judgements/{judgements}/preferences.parquet",
     output:
-        **paths.judgements.named("correlations", "differences"),
-        provenance=paths.provenance("correlate_judgements/{judgements}"),
+        correlations="results/judgements/{judgements}/correlations.parquet",
+        differences="results/judgements/{judgements}/differences.parquet",
+        provenance="results/provenance/correlate_judgements/{judgements}.json",
     log:
-        paths.log("correlate_judgements/{judgements}"),
+        "results/logs/correlate_judgements/{judgements}.log",
     wildcard_constraints:
         judgements=lab.judgements.any(),
     conda:

@@ -14,10 +14,10 @@ rule train_language_model:
         images=lab.language.corpus("images"),
         captions=lab.language.corpus("captions"),
     output:
-        paths.LANGUAGE_MODEL,
-        provenance=paths.provenance("train_language_model"),
+        "results/language/model.arpa",
+        provenance="results/provenance/train_language_model.json",
     log:
-        paths.log("train_language_model"),
+        "results/logs/train_language_model.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -35,13 +35,14 @@ rule train_language_model:
 
 rule tag_references:
     input:
-        **paths.corpus.named("images", "captions"),
+        images="results/corpora/{corpus}/images.parquet",
+        captions="results/corpora/{corpus}/captions.parquet",
         tagger=lab.language.tagger_files(),
     output:
-        paths.tagged_references(),
-        provenance=paths.provenance("tag_references/{corpus}"),
+        "results/language/references/{corpus}.parquet",
+        provenance="results/provenance/tag_references/{corpus}.json",
     log:
-        paths.log("tag_references/{corpus}"),
+        "results/logs/tag_references/{corpus}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -61,14 +62,14 @@ rule tag_references:
 rule measure_language:
     input:
         **lab.language.measured_by(),
-        captions=paths.captions(),
+        captions="results/captions/{captioner}/{evaluation}.parquet",
         tagger=lab.language.tagger_files(),
     output:
         **lab.language.measures(),
-        tags=paths.language("tags"),
-        provenance=paths.provenance("measure_language/{captioner}/{evaluation}"),
+        tags="results/language/{captioner}/{evaluation}/tags.parquet",
+        provenance="results/provenance/measure_language/{captioner}/{evaluation}.json",
     log:
-        paths.log("measure_language/{captioner}/{evaluation}"),
+        "results/logs/measure_language/{captioner}/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -94,11 +95,11 @@ rule construct_captions:
         templates=lab.shipped("config/published/probing_templates.csv"),
         tagger=lab.language.tagger_files(),
     output:
-        captions=paths.captions(),
-        constructions=paths.language("constructions"),
-        provenance=paths.provenance("construct_captions/{captioner}/{evaluation}"),
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
+        provenance="results/provenance/construct_captions/{captioner}/{evaluation}.json",
     log:
-        paths.log("construct_captions/{captioner}/{evaluation}"),
+        "results/logs/construct_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
         captioner=lab.of_kind("captioners", "constructed"),
     conda:
@@ -125,10 +126,10 @@ rule associate_lemmas:
     input:
         tags=lab.language.measured("tags", lab.language.caption_types()),
     output:
-        paths.ASSOCIATIONS,
-        provenance=paths.provenance("associate_lemmas"),
+        "results/language/associations.parquet",
+        provenance="results/provenance/associate_lemmas.json",
     log:
-        paths.log("associate_lemmas"),
+        "results/logs/associate_lemmas.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -8,13 +8,16 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 rule encode_scenes:
     input:
         **lab.captioner_inputs,
-        **paths.ablation.named("labels", "chosen", "pmi", "matches"),
+        labels="results/ablation/labels.parquet",
+        chosen="results/ablation/chosen.parquet",
+        pmi="results/ablation/pmi.parquet",
+        matches="results/ablation/matches.parquet",
         features=lab.scene_analysis.features,
     output:
-        paths.of_captioner("probes", "encodings"),
-        provenance=paths.provenance("encode_scenes/{captioner}"),
+        "results/probes/{captioner}/encodings.parquet",
+        provenance="results/provenance/encode_scenes/{captioner}.json",
     log:
-        paths.log("encode_scenes/{captioner}"),
+        "results/logs/encode_scenes/{captioner}.log",
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:
@@ -40,13 +43,15 @@ rule encode_scenes:
 
 rule train_probe:
     input:
-        encodings=paths.of_captioner("probes", "encodings"),
+        encodings="results/probes/{captioner}/encodings.parquet",
         tags=lab.scene_analysis.tags_table(),
     output:
-        **paths.of_captioner.named("scores", "search", "objects", stage="probes"),
-        provenance=paths.provenance("train_probe/{captioner}"),
+        scores="results/probes/{captioner}/scores.parquet",
+        search="results/probes/{captioner}/search.parquet",
+        objects="results/probes/{captioner}/objects.parquet",
+        provenance="results/provenance/train_probe/{captioner}.json",
     log:
-        paths.log("train_probe/{captioner}"),
+        "results/logs/train_probe/{captioner}.log",
     wildcard_constraints:
         captioner=lab.scene_analysis.captioners(),
     conda:

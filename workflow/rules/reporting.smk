@@ -14,11 +14,11 @@ rule summarise_evaluation:
         **lab.score_tables(),
         captions=lab.scored_captions(),
     output:
-        summary=paths.reporting("summary.parquet"),
-        comparisons=paths.reporting("comparisons.parquet"),
-        provenance=paths.provenance("summarise_evaluation"),
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
+        provenance="results/provenance/summarise_evaluation.json",
     log:
-        paths.log("summarise_evaluation"),
+        "results/logs/summarise_evaluation.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -42,12 +42,12 @@ rule summarise_evaluation:
 
 rule collect_evaluation:
     input:
-        summary=paths.reporting("summary.parquet"),
+        summary="results/reporting/summary.parquet",
     output:
-        tables=multiext(paths.reporting("evaluation"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_evaluation"),
+        tables=multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_evaluation.json",
     log:
-        paths.log("collect_evaluation"),
+        "results/logs/collect_evaluation.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -68,10 +68,10 @@ rule collect_rewards:
     input:
         rewards=lab.validity.rewards(),
     output:
-        tables=multiext(paths.reporting("rewards"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_rewards"),
+        tables=multiext("results/reporting/rewards", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_rewards.json",
     log:
-        paths.log("collect_rewards"),
+        "results/logs/collect_rewards.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -93,10 +93,10 @@ rule collect_judgements:
     input:
         correlations=lab.judgements.correlations(),
     output:
-        tables=multiext(paths.reporting("judgements"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("collect_judgements"),
+        tables=multiext("results/reporting/judgements", ".csv", ".md", ".html"),
+        provenance="results/provenance/collect_judgements.json",
     log:
-        paths.log("collect_judgements"),
+        "results/logs/collect_judgements.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -116,7 +116,7 @@ rule collect_judgements:
 
 rule measure_validity:
     input:
-        summary=paths.reporting("summary.parquet"),
+        summary="results/reporting/summary.parquet",
         captions=lab.validity.captions(),
         references=lab.validity.references(),
         objects=lab.validity.objects(),
@@ -126,10 +126,10 @@ rule measure_validity:
         claims=lab.claims_table(),
         words=lab.toyworld_files(),
     output:
-        tables=multiext(paths.reporting("validity"), ".csv", ".md", ".html"),
-        provenance=paths.provenance("measure_validity"),
+        tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
+        provenance="results/provenance/measure_validity.json",
     log:
-        paths.log("measure_validity"),
+        "results/logs/measure_validity.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -161,9 +161,9 @@ rule collect_language_tables:
         unigrams=lab.language.measured("unigrams"),
     output:
         tables=lab.language.tables(),
-        provenance=paths.provenance("collect_language_tables"),
+        provenance="results/provenance/collect_language_tables.json",
     log:
-        paths.log("collect_language_tables"),
+        "results/logs/collect_language_tables.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -264,13 +264,13 @@ for job in lab.papers.jobs("plot"):
 rule check_claims:
     input:
         **lab.papers.evidence(),
-        summary=paths.reporting("summary.parquet"),
+        summary="results/reporting/summary.parquet",
     output:
-        tables=multiext(paths.reporting("claims"), ".csv", ".md"),
-        page=paths.reporting("claims.html"),
-        provenance=paths.provenance("check_claims"),
+        tables=multiext("results/reporting/claims", ".csv", ".md"),
+        page="results/reporting/claims.html",
+        provenance="results/provenance/check_claims.json",
     log:
-        paths.log("check_claims"),
+        "results/logs/check_claims.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -291,11 +291,11 @@ rule collect_cost:
     input:
         lab.measured_tables(),
     output:
-        tables=multiext(paths.reporting("cost"), ".csv", ".md", ".html"),
-        jobs=paths.COST,
-        provenance=paths.provenance("collect_cost"),
+        tables=multiext("results/reporting/cost", ".csv", ".md", ".html"),
+        jobs="results/cost.parquet",
+        provenance="results/provenance/collect_cost.json",
     log:
-        paths.log("collect_cost"),
+        "results/logs/collect_cost.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -320,10 +320,10 @@ rule collect_table:
     input:
         lab.table,
     output:
-        paths.table(),
-        provenance=paths.provenance("collect_table/{table}"),
+        "results/tables/{table}",
+        provenance="results/provenance/collect_table/{table}.json",
     log:
-        paths.log("collect_table/{table}"),
+        "results/logs/collect_table/{table}.log",
     wildcard_constraints:
         table=any_of(map(re.escape, lab.table_files())),
     conda:
@@ -348,16 +348,16 @@ rule collect_tables:
         pages=[page.made for page in lab.pages()],
     output:
         report(
-            directory(paths.TABLES),
+            directory("results/tables"),
             patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
             caption="../report/tables.rst",
             category=lab.paper_of,
             subcategory="tables",
             labels=lab.labels_of,
         ),
-        provenance=paths.provenance("collect_tables"),
+        provenance="results/provenance/collect_tables.json",
     log:
-        paths.log("collect_tables"),
+        "results/logs/collect_tables.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -9,10 +9,10 @@ that wait for them.
 
 checkpoint retrieve:
     output:
-        temp(paths.RETRIEVED),
-        provenance=paths.provenance("retrieve"),
+        temp("results/retrieved"),
+        provenance="results/provenance/retrieve.json",
     log:
-        paths.log("retrieve"),
+        "results/logs/retrieve.log",
     localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/captionlab.yaml"

@@ -10,16 +10,16 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 
 rule extract_regions:
     input:
-        images=paths.corpus("images"),
+        images="results/corpora/{corpus}/images.parquet",
         objects=lab.regions.objects("regions"),
         encoder_config=lab.embedding.file_of(lab.regions.pooled, "config.json"),
         encoder_weights=lab.embedding.file_of(lab.regions.pooled, "model.safetensors"),
         weights=lab.files_of("regions", "weights"),
     output:
-        paths.regions(),
-        provenance=paths.provenance("extract_regions/{regions}/{corpus}/{shard}"),
+        "results/regions/{regions}/{corpus}/{shard}.parquet",
+        provenance="results/provenance/extract_regions/{regions}/{corpus}/{shard}.json",
     log:
-        paths.log("extract_regions/{regions}/{corpus}/{shard}"),
+        "results/logs/extract_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
         regions=lab.of_kind("regions", "boxes", "detector"),
     conda:
@@ -42,13 +42,13 @@ rule extract_regions:
 
 rule read_regions:
     input:
-        images=paths.corpus("images"),
+        images="results/corpora/{corpus}/images.parquet",
         files=lab.files_of("regions", "files"),
     output:
-        paths.regions(),
-        provenance=paths.provenance("read_regions/{regions}/{corpus}/{shard}"),
+        "results/regions/{regions}/{corpus}/{shard}.parquet",
+        provenance="results/provenance/read_regions/{regions}/{corpus}/{shard}.json",
     log:
-        paths.log("read_regions/{regions}/{corpus}/{shard}"),
+        "results/logs/read_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
         regions=lab.of_kind("regions", "files"),
     conda:
@@ -72,12 +72,12 @@ rule import_scorer:
         vocabulary=lab.scoring.file("vocabulary"),
         beside=lab.files_of("scorer", "config"),
     output:
-        config=paths.scorer("config.json"),
-        weights=paths.scorer("model.safetensors"),
-        vocabulary=paths.scorer("vocab.txt"),
-        provenance=paths.provenance("import_scorer/{scorer}"),
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        vocabulary="results/scorers/{scorer}/vocab.txt",
+        provenance="results/provenance/import_scorer/{scorer}.json",
     log:
-        paths.log("import_scorer/{scorer}"),
+        "results/logs/import_scorer/{scorer}.log",
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "imported"),
     conda:
@@ -100,11 +100,11 @@ rule adopt_encoder:
         config=lab.scoring.encoder("config.json"),
         weights=lab.scoring.encoder("model.safetensors"),
     output:
-        config=paths.scorer("config.json"),
-        weights=paths.scorer("model.safetensors"),
-        provenance=paths.provenance("adopt_encoder/{scorer}"),
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        provenance="results/provenance/adopt_encoder/{scorer}.json",
     log:
-        paths.log("adopt_encoder/{scorer}"),
+        "results/logs/adopt_encoder/{scorer}.log",
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "encoder"),
     conda:
@@ -131,14 +131,14 @@ rule pretrain_scorer:
         encoder_config=lab.embedding.file_of(lab.scoring.words_encoder, "config.json"),
         encoder_weights=lab.embedding.file_of(lab.scoring.words_encoder, "model.safetensors"),
     output:
-        config=paths.scorer("config.json"),
-        weights=paths.scorer("model.safetensors"),
-        vocabulary=paths.scorer("vocab.txt"),
-        training=paths.scorer("training.parquet"),
-        matching=paths.scorer("matching.parquet"),
-        provenance=paths.provenance("pretrain_scorer/{scorer}"),
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        vocabulary="results/scorers/{scorer}/vocab.txt",
+        training="results/scorers/{scorer}/training.parquet",
+        matching="results/scorers/{scorer}/matching.parquet",
+        provenance="results/provenance/pretrain_scorer/{scorer}.json",
     log:
-        paths.log("pretrain_scorer/{scorer}"),
+        "results/logs/pretrain_scorer/{scorer}.log",
     wildcard_constraints:
         scorer=lab.of_kind("scorers", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
@@ -162,14 +162,14 @@ rule pretrain_scorer:
 
 rule score_alignment:
     input:
-        captions=paths.captions(),
+        captions="results/captions/{captioner}/{evaluation}.parquet",
         scorers=lab.scoring.evaluated_folders,
         features=lab.scoring.evaluated_features,
     output:
-        paths.evaluation("alignment"),
-        provenance=paths.provenance("score_alignment/{captioner}/{evaluation}"),
+        "results/evaluation/{captioner}/{evaluation}/alignment.parquet",
+        provenance="results/provenance/score_alignment/{captioner}/{evaluation}.json",
     log:
-        paths.log("score_alignment/{captioner}/{evaluation}"),
+        "results/logs/score_alignment/{captioner}/{evaluation}.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

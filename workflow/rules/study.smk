@@ -14,10 +14,10 @@ rule sample_stimuli:
         captions=lab.study.captions(),
         exclude=lab.study.data("exclude"),
     output:
-        paths.study("stimuli.parquet"),
-        provenance=paths.provenance("sample_stimuli"),
+        "results/study/stimuli.parquet",
+        provenance="results/provenance/sample_stimuli.json",
     log:
-        paths.log("sample_stimuli"),
+        "results/logs/sample_stimuli.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -41,7 +41,7 @@ rule sample_stimuli:
 
 rule build_study:
     input:
-        stimuli=paths.study("stimuli.parquet"),
+        stimuli="results/study/stimuli.parquet",
         images=lab.study.table("images"),
         exclude=lab.study.data("exclude"),
         consent=lab.study.data("consent") or [lab.shipped("resources/study/consent.txt")],
@@ -49,12 +49,12 @@ rule build_study:
         review=lab.shipped("resources/study/review.html"),
         experiment=lab.shipped("resources/study/study.psyexp"),
     output:
-        web=directory(paths.study("web")),
-        psychopy=directory(paths.study("psychopy")),
-        review=paths.study("review.html"),
-        provenance=paths.provenance("build_study"),
+        web=directory("results/study/web"),
+        psychopy=directory("results/study/psychopy"),
+        review="results/study/review.html",
+        provenance="results/provenance/build_study.json",
     log:
-        paths.log("build_study"),
+        "results/logs/build_study.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -73,12 +73,12 @@ rule build_study:
 rule simulate_responses:
     input:
         **lab.study.seen(lab.study.simulating),
-        stimuli=paths.study("stimuli.parquet"),
+        stimuli="results/study/stimuli.parquet",
     output:
-        paths.SIMULATED_RESPONSES,
-        provenance=paths.provenance("simulate_responses"),
+        "results/study/simulated/responses.csv",
+        provenance="results/provenance/simulate_responses.json",
     log:
-        paths.log("simulate_responses"),
+        "results/logs/simulate_responses.log",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -98,13 +98,17 @@ rule simulate_responses:
 
 rule analyse_responses:
     input:
-        stimuli=paths.study("stimuli.parquet"),
+        stimuli="results/study/stimuli.parquet",
         responses=lab.study.responses,
     output:
-        **paths.answers.named("answers", "participants", "accuracy", "pairwise", "agreement"),
-        provenance=paths.provenance("analyse_responses/{participants}"),
+        answers="results/study/{participants}/answers.parquet",
+        participants="results/study/{participants}/participants.parquet",
+        accuracy="results/study/{participants}/accuracy.parquet",
+        pairwise="results/study/{participants}/pairwise.parquet",
+        agreement="results/study/{participants}/agreement.parquet",
+        provenance="results/provenance/analyse_responses/{participants}.json",
     log:
-        paths.log("analyse_responses/{participants}"),
+        "results/logs/analyse_responses/{participants}.log",
     wildcard_constraints:
         participants="people|simulated",
     conda:
