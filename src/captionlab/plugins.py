@@ -3,8 +3,8 @@
 captioners/clipcap/config.py     the models of its blocks in a config, and FACTS, what the graph must know of it
 captioners/clipcap/captioner.py  the work
 
-There is no list of plug-ins. A plug-in has the name of its folder, with - for _. This is the one place that finds modules
-by name.
+There is no list of plug-ins. A plug-in has the name of its folder, with - for _. This is the one place that finds
+modules by name.
 """
 
 import ast

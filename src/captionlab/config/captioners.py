@@ -90,7 +90,8 @@ class ReadsPatchesOrPixels(Captioner):
             Ref(
                 "encoders",
                 has="patches_of",
-                reason="is {name}, and patch features of each image are read; name an encoder with `patches_of`, or none",
+                reason="is {name}, and patch features of each image are read; name an encoder with `patches_of`, or "
+                "none",
             ),
         ]
         | None

@@ -1,8 +1,8 @@
 """Tables of the keys of a config, made from the models.
 
-`python -m captionlab.config.documentation` writes them anew: in config/README.md between the lines `<!-- keys: part -->`
-and `<!-- end -->`, and the families of captioners in docs/captioners.md. It also writes config/schema.json, from which
-editors complete and check keys.
+`python -m captionlab.config.documentation` writes them anew: in config/README.md between the lines
+`<!-- keys: part -->` and `<!-- end -->`, and the families of captioners in docs/captioners.md. It also writes
+config/schema.json, from which editors complete and check keys.
 """
 
 import json

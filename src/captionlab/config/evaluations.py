@@ -99,8 +99,8 @@ class Evaluation(Model):
     candidates: Annotated[int, Field(ge=2)] = Field(100, description="number of images among which a retriever looks")
     candidate_sets: Literal["file-order", "random"] = Field(
         "file-order",
-        description="candidates are drawn at random, or are blocks in the order of the annotation file, as in the code of "
-        "Dessì et al. 2023",
+        description="candidates are drawn at random, or are blocks in the order of the annotation file, as in the code "
+        "of Dessì et al. 2023",
     )
     references_per_image: PositiveInt | None = Field(
         None, description="number of references of an image, the first ones; all by default"
@@ -122,7 +122,8 @@ class CommandMetric(Model):
     conda: FilePath | None = Field(None, description="file of the environment that it runs in, which conda makes")
     venv: FilePath | None = Field(
         None,
-        description="folder of a virtual environment that it runs in; without venv and conda, it runs in captionlab's own",
+        description="folder of a virtual environment that it runs in; without venv and conda, it runs in "
+        "captionlab's own",
     )
     version: str | float = Field(
         "1",

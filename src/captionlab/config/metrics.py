@@ -25,14 +25,14 @@ class MetricFacts:
     taken: tuple[str, ...] = ()
     """names of its metrics that a command of the config could have, too: in lower-case letters, digits and hyphens"""
     asks: tuple[str, ...] = ()
-    """keys of an evaluation that ask for it; without any of them there is no such table, and () is for all evaluations"""
+    """keys of an evaluation that ask for it; without any of them there is no such table; () is for all evaluations"""
     references: bool = False
     """whether captions are compared with references alone, which human captions are themselves"""
     switch: Literal["", "spice"] = ""
     """key of the config that can turn it off"""
     reads: tuple[Given, ...] = ()
-    """what its function `score` gets beside the captions (captionlab.evaluation.given); () if a rule of its own makes the
-    table"""
+    """what its function `score` gets beside the captions (captionlab.evaluation.given); () if a rule of its own makes
+    the table"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions matter to it"""
     mem_mb: int = 4000

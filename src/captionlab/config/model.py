@@ -109,8 +109,8 @@ class Ref:
 
     The name must be there, and the block must do: `accepts` and `refuses` are keys with the values that it must or must
     not have (None: the key is absent), `has` and `lacks` are keys that it must or must not have, and `able` is a
-    capability of the family of an encoder. `reason` is what is said otherwise. With `trainings`, the name of a block with
-    `seeds` stands for all of its trainings.
+    capability of the family of an encoder. `reason` is what is said otherwise. With `trainings`, the name of a block
+    with `seeds` stands for all of its trainings.
     """
 
     section: str

@@ -46,6 +46,6 @@ def plugin_models(package: str, model: str = "Config") -> dict[str, Any]:
     return {name: one for name, one in found.items() if one is not None}
 
 
-def PluginUnion(package: str, key: str) -> Cases:  # noqa: N802
+def PluginUnion(package: str, key: str) -> Cases:
     """Mark a block of a plug-in of a package, whose name stands under a key."""
     return cases_by(key, lambda: plugin_models(package))

@@ -92,8 +92,8 @@ class Sections(Model):
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
     tracking: Literal["tensorboard", "none"] = Field(
         "none",
-        description="program that shows curves and captions of trainings while they run; results do not depend on it, and "
-        "a change reruns nothing",
+        description="program that shows curves and captions of trainings while they run; results do not depend on it, "
+        "and a change reruns nothing",
     )
     spice: Literal["auto", "required", "off", False] = Field(  # YAML reads a bare off as false
         "auto",

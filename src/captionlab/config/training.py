@@ -250,7 +250,7 @@ class SelfCritical(Objective):
 
 
 class Grpo(Objective):
-    """Group relative policy optimisation (Shao et al. 2024, section 4.2; docs/fidelity.md where the paper is silent)."""
+    """Group relative policy optimisation (Shao et al. 2024, section 4.2; docs/fidelity.md says where it is silent)."""
 
     kind: Literal["grpo"]
     reward: AnyReward = Field(description="reward of a caption")

@@ -1,7 +1,8 @@
 """Models of the Hugging Face hub as transformers builds them, and the properties of their types.
 
 A type is a `model_type` of transformers. If a type has no entry in TYPES, its images are decoded in every update, and
-importing the model checks whether captions can be continued word by word (captionlab.captioners.transformers.captioner).
+importing the model checks whether captions can be continued word by word
+(captionlab.captioners.transformers.captioner).
 """
 
 import inspect

@@ -1,9 +1,9 @@
 """BLIP (Li et al. 2022) as captioner: its text decoder, which reads the image through cross-attention.
 
 The decoder is transformers' BlipTextLMHeadModel, which has the parameter names of the checkpoints of salesforce/BLIP
-and salesforce/LAVIS. The vision tower is an encoder (captionlab.encoders.blip.encoder) and is never trained, as in the code of
-Dessì et al. 2023. Importing transformers takes longer than importing torch, so it is imported when a captioner is
-built.
+and salesforce/LAVIS. The vision tower is an encoder (captionlab.encoders.blip.encoder) and is never trained, as in the
+code of Dessì et al. 2023. Importing transformers takes longer than importing torch, so it is imported when a captioner
+is built.
 """
 
 import os

@@ -40,8 +40,8 @@ class Imported(ReadsPatchesOrPixels, ImportedCaptioner):
 
     family: Literal["transformers"]
     weights: FilePath = Field(
-        description="folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is fetched from the Hugging "
-        "Face hub"
+        description="folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is fetched from the "
+        "Hugging Face hub"
     )
     prompt: str = Field(
         "", description="text before the caption, as the processor of the type takes it, with its placeholder of images"

@@ -1,1 +1,1 @@
-"""The image side of a model of the Hugging Face hub as encoder: what its captioner reads of an image, at every place."""
+"""The image side of a model of the Hugging Face hub as encoder: what its captioner reads at every place of an image."""

@@ -15,8 +15,8 @@ class Imported(ImportedEncoder):
 
     family: Literal["transformers"]
     weights: FilePath = Field(
-        description="folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is fetched from the Hugging "
-        "Face hub"
+        description="folder of a model, as `save_pretrained` writes it; hub/owner/name/commit is fetched from the "
+        "Hugging Face hub"
     )
     processor: dict[str, Any] | None = Field(
         None, description="settings of its image processor that replace its own, as `do_image_splitting: false`"

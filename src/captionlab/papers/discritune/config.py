@@ -48,7 +48,7 @@ class Config(Model):
     )
     variants: Annotated[dict[Kind, Variants], Len(1)] | None = Field(
         None,
-        description="tables of captioners that differ in one part of their finetuning: baselines (Table 8), rewards (Table "
-        "9), learning-rates (section 4.1, of which the paper prints no number), hard-distractors (Tables 12 and 13), "
-        "retrievers and divergence (beyond the paper)",
+        description="tables of captioners that differ in one part of their finetuning: baselines (Table 8), rewards "
+        "(Table 9), learning-rates (section 4.1, of which the paper prints no number), hard-distractors (Tables 12 and "
+        "13), retrievers and divergence (beyond the paper)",
     )

@@ -20,7 +20,7 @@ class Config(Model):
         "numbers) the corpus with its captions"
     )
     models: Annotated[dict[str, Annotated[dict[Axis, SeeingTrainings], Len(1)]], Len(1)] = Field(
-        description="by the paper's label of a model (GIT, BLIP, ClipCap) and axis the captioner that plays it, or several "
-        "that differ by the seed of their training; one evaluation with `sacrebleu: true` has it and the corpus of the "
-        "axis. The row of another label has no published numbers"
+        description="by the paper's label of a model (GIT, BLIP, ClipCap) and axis the captioner that plays it, or "
+        "several that differ by the seed of their training; one evaluation with `sacrebleu: true` has it and the "
+        "corpus of the axis. The row of another label has no published numbers"
     )

@@ -29,9 +29,9 @@ class Config(Model):
         description="evaluation with the numbers; it has all that is named below"
     )
     captioners: Annotated[dict[str, SeeingTrainings], Len(1)] = Field(
-        description="by the paper's label of a role a captioner, or several that differ by the seed of their training. All "
-        "others are compared with `CE`; the paper's others are called after their scorer. The row of another label has no "
-        "published numbers"
+        description="by the paper's label of a role a captioner, or several that differ by the seed of their training. "
+        "All others are compared with `CE`; the paper's others are called after their scorer. The row of another label "
+        "has no published numbers"
     )
     corpora: Corpora = Field(description="corpus by the paper's label")
     scorers: Annotated[dict[str, Annotated[str, Ref("scorers")]], Len(1)] = Field(

@@ -22,8 +22,8 @@ class Config(Model):
         "examples of Table 8"
     )
     captioners: Annotated[dict[str, Annotated[str, Ref("captioners")]], Len(1)] = Field(
-        description='rows of Table 1: `"1"` to `"10"` for the captioner after so many epochs, of which the paper prints '
-        "every second one, and `pretrained`, the parent that they are compared with"
+        description='rows of Table 1: `"1"` to `"10"` for the captioner after so many epochs, of which the paper '
+        "prints every second one, and `pretrained`, the parent that they are compared with"
     )
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""BLIP (Li et al. 2022) with its head for image-text matching, the class of transformers; it reads pixels, no regions."""
+"""BLIP (Li et al. 2022) with its head for image-text matching, the class of transformers; it reads pixels."""

@@ -22,7 +22,8 @@ class Keys(Model):
 
     clipscore: Retrievers = Field(
         [],
-        description="encoders by which captions get CLIPScore and RefCLIPScore; OpenAI's ViT-B/32 gives the published ones",
+        description="encoders by which captions get CLIPScore and RefCLIPScore; OpenAI's ViT-B/32 gives the "
+        "published ones",
     )
     pac_s: Retrievers = Field(
         [], description="encoders with the weights of PAC-S, by which captions get PAC-S and RefPAC-S"

@@ -19,6 +19,6 @@ class Keys(Model):
 
     diversity: bool = Field(
         False,
-        description="whether to measure how different captions are, of different images and of one image, and how many are "
-        "new",
+        description="whether to measure how different captions are, of different images and of one image, and how many "
+        "are new",
     )

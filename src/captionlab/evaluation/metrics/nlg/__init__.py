@@ -1,1 +1,1 @@
-"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap, for each caption, with what their corpus values are computed from."""
+"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap, of each caption, with what the corpus values are made from."""

@@ -1,8 +1,8 @@
 """SacreBLEU (Post 2018): BLEU of captions as they were written, by the library sacrebleu with its default settings.
 
-Its tokenizer is 13a, which keeps case and punctuation. BLEU@4 of captionlab.evaluation.metrics.nlg.metric uses pycocoevalcap's
-tokens, which are lower-cased and without punctuation. The library counts n-grams of each caption, and sums of the
-counts over captions give exactly sacrebleu.corpus_bleu.
+Its tokenizer is 13a, which keeps case and punctuation. BLEU@4 of captionlab.evaluation.metrics.nlg.metric uses
+pycocoevalcap's tokens, which are lower-cased and without punctuation. The library counts n-grams of each caption, and
+sums of the counts over captions give exactly sacrebleu.corpus_bleu.
 """
 
 import logging
