@@ -16,7 +16,6 @@ from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments, normalise
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 
 CONFIG = yaml.safe_load("""
 seed: 1
@@ -172,7 +171,7 @@ def test_the_example_is_accepted():
     [
         ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
         ("checkpoints", {"step": 1}, "checkpoints has no key 'step'; did you mean 'steps'?"),
-        ("checkpoints", {"steps": 0}, "checkpoints.steps is 0; it must be at least 1"),
+        ("checkpoints", {"steps": 0}, "checkpoints.steps is 0; it must be above 0"),
         ("checkpoints", {"seconds": 0}, "checkpoints.seconds is 0; it must be above 0"),
         ("regions.boxes.source", "box", "regions.boxes.source is 'box'; it must be one of boxes, files, detector"),
         ("regions.boxes.encoder", "clap", "regions.boxes.encoder is 'clap', which is not among the encoders"),
@@ -180,7 +179,7 @@ def test_the_example_is_accepted():
         ("regions.butd.format", "lxmert", "regions.butd.format is 'lxmert'; it must be one of lxmert-tsv"),
         ("regions.butd.files", {"coco": "a.tsv"}, "regions.butd.files is 'coco', which is not among the corpora"),
         ("scorers.uniter.vocab", "x", "scorers.uniter has no key 'vocab'; did you mean 'vocabulary'?"),
-        ("scorers.uniter.vocabulary", ..., "scorers.uniter lacks the key 'vocabulary'"),
+        ("scorers.uniter.vocabulary", ..., "scorers.uniter lacks the key vocabulary"),
         (
             "scorers.uniter.regions",
             "bud",
@@ -201,7 +200,7 @@ def test_the_example_is_accepted():
             {**CONFIG["scorers"]["uniter"], "family": "vilbert", "v_biattention_id": [0]},
             "scorers.vilbert.v_biattention_id needs t_biattention_id beside it",
         ),
-        ("scorers.ours.negatives", ..., "scorers.ours lacks the key 'negatives'"),
+        ("scorers.ours.negatives", ..., "scorers.ours lacks the key negatives"),
         ("scorers.ours.negatives.encoder", "x", "scorers.ours.negatives.encoder is 'x'"),
         ("scorers.ours.architecture.depth", 2, "scorers.ours.architecture has no key 'depth'"),
         ("scorers.ours.optimizer.batch", 9, "scorers.ours: a batch needs 9 images of the split 'train'"),
@@ -211,12 +210,12 @@ def test_the_example_is_accepted():
             {**CONFIG["scorers"]["ours"], "regions": "detector", "word_embeddings": "encoder"},
             "write `word_embeddings: random`",
         ),
-        ("scorers.blip", {"family": "blip", "weights": "w"}, "scorers.blip lacks the key 'vocabulary'"),
-        ("scorers.uniter.regions", ..., "scorers.uniter lacks the key 'regions'"),
-        ("encoders.siglip", {"family": "siglip", "weights": "w"}, "encoders.siglip lacks the key 'tokenizer'"),
+        ("scorers.blip", {"family": "blip", "weights": "w"}, "scorers.blip lacks the key vocabulary"),
+        ("scorers.uniter.regions", ..., "scorers.uniter lacks the key regions"),
+        ("encoders.siglip", {"family": "siglip", "weights": "w"}, "encoders.siglip lacks the key tokenizer"),
         ("scorers.clip.scael", 1, "scorers.clip has no key 'scael'; did you mean 'scale'?"),
         ("scorers.clip.encoder", "clop", "scorers.clip.encoder is 'clop'"),
-        ("evaluations.main.scorers", ["blip"], "evaluations.main.scorers is 'blip', which is not among the scorers"),
+        ("evaluations.main.scorers", ["blip"], "evaluations.main.scorers.0 is 'blip', which is not among the scorers"),
         (
             "evaluations.main.scorers",
             ["uniter"],
@@ -224,13 +223,13 @@ def test_the_example_is_accepted():
         ),
         ("evaluations.given.scorers", ["clip"], "no scorer look at it"),
         ("corpora.photos.imges", "x", "corpora.photos has no key 'imges'; did you mean 'images'?"),
-        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain', which nocaps can have; known keys: "),
+        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain', which nocaps and toyworld can have; known keys: "),
         ("corpora.photos.reader", "karpaty", "Did you mean 'karpathy'?"),
-        ("corpora.photos.annotations", ..., "corpora.photos lacks the key 'annotations'"),
+        ("corpora.photos.annotations", ..., "corpora.photos lacks the key annotations"),
         ("corpora.world.domain", "cocoo", "did you mean 'coco'?"),
         ("corpora.world.images", {"train": 3}, "evaluations use the split 'test', but images names train"),
         ("encoders.clip.corpus", "world", "encoders.clip has no key 'corpus'; known keys: family, head_width, heads, "),
-        ("encoders.clip.weights", ..., "encoders.clip lacks the key 'architecture'"),
+        ("encoders.clip.weights", ..., "encoders.clip lacks the key architecture"),
         ("captioners.base.optimizer.lr", "1e-3", "must be a number; YAML reads '1e-3' as text"),
         ("captioners.base.optimizer.epochs", 3, "captioners.base.optimizer must have exactly one of"),
         ("captioners.base.famly", "x", "captioners.base has no key 'famly'; did you mean 'family'?"),
@@ -252,8 +251,8 @@ def test_the_example_is_accepted():
             {"kind": "sample", "max_tokens": 10, "samples": 2},
             "captioners.child.objective.decoding is a beam search, or draws several captions of an image",
         ),
-        ("decodings.greedy", {"kind": "sample", "max_tokens": 10, "samples": 0}, "samples is 0; it must be at least 1"),
-        ("captioners.base.architecture.width", ..., "captioners.base.architecture lacks the key 'width'"),
+        ("decodings.greedy", {"kind": "sample", "max_tokens": 10, "samples": 0}, "samples is 0; it must be above 0"),
+        ("captioners.base.architecture.width", ..., "captioners.base.architecture lacks the key width"),
         (
             "captioners.base.optimizer.batch",
             9,
@@ -283,7 +282,7 @@ def test_the_example_is_accepted():
         ("tags.named.regions", "bute", "tags.named.regions is 'bute', which is not among the regions"),
         ("captioners.tagged.tags", "thing", "captioners.tagged.tags is 'thing', which is not among the tags; did you"),
         ("captioners.tagged.tags", "detected", "the captioner reads tags.detected, which has no files of 'world'"),
-        ("captioners.tagged.tags", ..., "a vinvl reads regions and tags of images, so it needs tags"),
+        ("captioners.tagged.tags", ..., "captioners.tagged lacks the key tags"),
         ("captioners.tagged.architecture.max_pices", 3, "no key 'max_pices'; did you mean 'max_pieces'?"),
         (
             "captioners.tagged.objective.smoothing",
@@ -298,18 +297,18 @@ def test_the_example_is_accepted():
         (
             "captioners.base",
             {"family": "vinvl", "encoder": "clip", "weights": "a.pt", "tokenizer": "vocab.txt"},
-            "captioners.base: a vinvl reads regions and tags of images, not encoder",
+            "captioners.base has no key 'encoder'",
         ),
         (
             "captioners.tagged",
             {"family": "newfc", "regions": "boxes", "tags": "things", "weights": "a.pt", "tokenizer": "b.json"},
-            "captioners.tagged: a newfc reads encoder of images, not regions",
+            "captioners.tagged lacks the key encoder",
         ),
         ("captioners.scened.snapshots", [1, 2], "has 2, and optimizer.epochs is 2; snapshots are taken before the end"),
         ("captioners.fc.snapshots", [5], "captioners.fc.snapshots has 5, and optimizer.steps is 2"),
         ("captioners.scened.snapshots", [3, 1], "captioners.scened.snapshots is [3, 1]; write [1, 3]"),
-        ("captioners.scened.snapshots", [0], "captioners.scened.snapshots.0 is 0; it must be at least 1"),
-        ("captioners.scened.snapshots", 1, "captioners.scened.snapshots is 1; it must be of the type array"),
+        ("captioners.scened.snapshots", [0], "captioners.scened.snapshots.0 is 0; it must be above 0"),
+        ("captioners.scened.snapshots", 1, "captioners.scened.snapshots is 1; it must be a list"),
         ("captioners.people.snapshots", [1], "captioners.people has no key 'snapshots'"),
         (
             "captioners.scened@2",
@@ -384,7 +383,7 @@ def test_the_example_is_accepted():
         (
             "language",
             {"evaluation": "main", "fluency": ["mian"], "model": {"corpus": "world", "splits": ["train"]}},
-            "language.fluency is 'mian', which is not among the evaluations; did you mean 'main'?",
+            "language.fluency.0 is 'mian', which is not among the evaluations; did you mean 'main'?",
         ),
         (
             "language",
@@ -432,8 +431,8 @@ def test_the_example_is_accepted():
             {"patches_of": "clip", "seed": 1},
             "encoders.grid has no key 'seed'; known keys: patches_of",
         ),
-        ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key 'family'"),
-        ("encoders.blip", {"family": "blip"}, "encoders.blip lacks the key 'weights'"),
+        ("encoders.grid", {"seed": 1}, "encoders.grid lacks the key family"),
+        ("encoders.blip", {"family": "blip"}, "encoders.blip lacks the key weights"),
         (
             "captioners.base.objective.teacher",
             {},
@@ -452,7 +451,7 @@ def test_the_example_is_accepted():
         (
             "captioners.camel",
             {**IMPORTED, "grid_positions": 1},
-            "camel.grid_positions is 1; it must be of the type boolean",
+            "camel.grid_positions is 1; it must be true or false",
         ),
         ("captioners.base.grid_positions", True, "captioners.base has no key 'grid_positions'"),
         ("captioners.child.objective.reward.hard_negatives", 4, "4 hard_negatives of 4 candidates leave no place"),
@@ -461,10 +460,10 @@ def test_the_example_is_accepted():
             1,
             "a batch of 4 is no multiple of 4 candidates less 1 hard negatives; write `optimizer: {batch: 3}`",
         ),
-        ("encoders.clip", {"family": "resnet"}, "encoders.clip lacks the key 'weights'"),
+        ("encoders.clip", {"family": "resnet"}, "encoders.clip lacks the key weights"),
         ("encoders.clip.family", "resnet", "is 'clip', a resnet, which has no text side"),
         ("captioners.fc.architecture.widht", 3, "captioners.fc.architecture has no key 'widht'; did you mean 'width'?"),
-        ("captioners.fc.architecture", {"width": 1, "input_width": 2}, "lacks the key 'min_count'"),
+        ("captioners.fc.architecture", {"width": 1, "input_width": 2}, "lacks the key min_count"),
         ("captioners.fc.validation.decoding", "greed", "fc.validation.decoding is 'greed', which is not among"),
         ("captioners.fc.validation.split", "val", "needs 1 images of the split 'val', and corpora.world.images has 0"),
         ("captioners.fc.validation.every", 3, "validation.every is 3 and there are 2 updates"),
@@ -517,7 +516,7 @@ def test_the_example_is_accepted():
         (
             "captioners.critical.objective",
             {"kind": "grpo", "decoding": "greedy", "reward": {"kind": "cider"}, "updates": 0},
-            "critical.objective.updates is 0; it must be at least 1",
+            "critical.objective.updates is 0; it must be above 0",
         ),
         (
             "captioners.critical.objective",
@@ -539,7 +538,7 @@ def test_the_example_is_accepted():
         (
             "captioners.critical.objective.reward",
             {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "similarity", "retriever": "clp"}}]},
-            "captioners.critical.objective.reward.of.0.reward lacks the key 'candidates'",
+            "captioners.critical.objective.reward.of.0.reward lacks the key candidates",
         ),
         (
             "captioners.critical.objective.reward",
@@ -549,7 +548,7 @@ def test_the_example_is_accepted():
             },
             "reward.of.0.reward.retriever is 'clp', which is not among the encoders; did you mean 'clip'?",
         ),
-        ("captioners.made", {"family": "constructed"}, "captioners.made lacks the key 'captions_of'"),
+        ("captioners.made", {"family": "constructed"}, "captioners.made lacks the key captions_of"),
         ("captioners.made", {"family": "constructed", "captions_of": "bass"}, "did you mean 'base'?"),
         (
             "captioners.made",
@@ -564,12 +563,12 @@ def test_the_example_is_accepted():
         (
             "captioners.base.optimizer.lr",
             float("inf"),
-            "captioners.base.optimizer.lr is inf; it must be of the type number",
+            "captioners.base.optimizer.lr is inf; it must be a finite number",
         ),
         (
             "captioners.base.optimizer.batch",
             4.0,
-            "captioners.base.optimizer.batch is 4.0; it must be of the type integer",
+            "captioners.base.optimizer.batch is 4.0; it must be a whole number",
         ),
         ("captioners.base.optimizer.warmup", 3, "base.optimizer.warmup is 3 and there are 2 updates; set it to 2"),
         ("captioners.base.optimizer.accumulate", 5, "base.optimizer.accumulate is 5, more than there is in a batch"),
@@ -629,23 +628,23 @@ def test_the_example_is_accepted():
         ),
         ("encoders.own", trained(vision={"pool_type": "avg"}), "own.architecture.vision_cfg has no key 'pool_type'"),
         ("encoders.own", trained(text={"heads": 3}), "text_cfg.heads is 3, which does not divide its width, 64"),
-        ("encoders.sees", {"family": "transformers"}, "encoders.sees lacks the key 'weights'"),
+        ("encoders.sees", {"family": "transformers"}, "encoders.sees lacks the key weights"),
         (
             "encoders.sees",
             {"family": "transformers", "weights": "hub/git", "processor": "small"},
-            "encoders.sees.processor is 'small'; it must be of the type object",
+            "encoders.sees.processor is 'small'; it must be a mapping",
         ),
         (
             "captioners.git",
             {**OF_HUB, "encoder": "clip"},
-            "captioners.git.encoder is 'clip', and transformers reads patch",
+            "captioners.git.encoder is 'clip', and patch",
         ),
         ("captioners.git", {**OF_HUB, "tokenizer": "vocab.txt"}, "captioners.git has no key 'tokenizer'"),
         ("captioners.git", {**OF_HUB, "dtype": "float16"}, "captioners.git.dtype is 'float16'; it must be one of"),
         (
             "captioners.blip",
             {**OF_HUB, "family": "blip", "tokenizer": "vocab.txt", "prompt": "a picture of"},
-            "captioners.blip.prompt is 'a picture of'; it must be of the type array",
+            "captioners.blip.prompt is 'a picture of'; it must be a list",
         ),
     ],
 )
@@ -733,7 +732,7 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     config = edited("captioners.base.architecture", sizes)
     config["captioners"]["base"]["family"] = "blip"
     assert (
-        "captioners.base.encoder is 'clip', and blip reads patch features of each image; name an encoder"
+        "captioners.base.encoder is 'clip', and patch features of each image are read; name an encoder"
         in mistakes(config)
     )
     config["encoders"]["grid"] = {"patches_of": "clip"}
@@ -743,7 +742,7 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     assert "reward.retriever is 'grid', patch features, which has no text side; name a clip" in mistakes(config)
     config = edited("captioners.base.encoder", "grid")
     config["encoders"]["grid"] = {"patches_of": "clip"}
-    assert "captioners.base.encoder is 'grid', and clipcap reads of each image one vector" in mistakes(config)
+    assert "captioners.base.encoder is 'grid', and one vector of each image is read" in mistakes(config)
 
 
 @pytest.mark.parametrize("section", [{}, {"seconds": 0.5}, {"seconds": 60, "steps": None}, {"steps": 1}])
@@ -875,7 +874,7 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("features")(Job) == shards
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    rewards = {f"captionlab.training.rewards.{kind}" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
+    rewards = {f"captionlab.training.rewards.{kind}.reward" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
     models = {"captionlab.captioners.newfc.captioner", "captionlab.encoders.clip.encoder:FAMILY"}
     assert {*lab.reward_models.used(Job)} == rewards | models | {
         "captionlab.training.objectives.self_critical.objective"
@@ -917,7 +916,7 @@ def stacked(files):
     config = {}
     for file in files:
         update_config(config, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
-    check_config_files(config, [ROOT / file for file in files], {}, SCHEMA)
+    check_config_files(config, [ROOT / file for file in files], {})
     return config
 
 
@@ -973,11 +972,8 @@ def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
 
 
 def test_every_table_of_the_toy_world_at_once():
-    """The command of the README: what is on top hides no evaluation of what is below it."""
-    command = re.search(
-        r"--configfile ((?:config/\w+\.yaml ?)+) *# every table", (ROOT / "README.md").read_text("utf-8")
-    )
-    config = stacked(command[1].split())
+    """What is on top hides no evaluation of what is below it."""
+    config = stacked([f"config/{name}.yaml" for name in ("config", "variants", "toy_discritune", "toy_probing")])
     assert {*Discritune(Experiments(config, ROOT)).tables()} >= {
         "discritune_table4_blip_retrieval",
         "discritune_table8_baselines",

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from captionlab.config.model import Block, Model
 from captionlab.config.names import hint, lookup_in
 from captionlab.config.settings import config_model
-from captionlab.config.walking import alternatives, part_at
+from captionlab.config.walking import alternatives, key_of_family, part_at
 
 # What is said of a value by the kind of pydantic's error; {value} is the value, the other names are of its context.
 PLAIN = {
@@ -64,6 +64,8 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
         at.setdefault(_place(config, error), []).append(error)
     for place in sorted(at, key=lambda place: [str(key) for key in place]):
         where, alike = ".".join(map(str, place)) or "the top level", at[place]
+        # Where a value is of one of several kinds, what is wrong with it as that kind.
+        alike = [error for error in alike if not error["type"].endswith("_type")] or alike
         if len(alike) > 1 and alike[0]["input"] is not None and len({id(error["input"]) for error in alike}) == 1:
             yield f"{where} is {alike[0]['input']!r}, {NONE_OF_THEM}"
         else:
@@ -72,8 +74,11 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
 
 def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Iterator[str]:
     """Yield what is said of one of pydantic's errors."""
-    context, value, kind = error.get("ctx", {}), error["input"], error["type"]
+    context = {key: _plain(bound) for key, bound in error.get("ctx", {}).items()}
+    value, kind = error["input"], error["type"]
     parent = ".".join(map(str, place[:-1])) or "the top level"
+    if "[key]" in error["loc"]:
+        where = parent
     if kind == "rules":
         yield from (sentence.replace("{place}", where) for sentence in context["sentences"])
     elif kind == "reference":
@@ -87,7 +92,7 @@ def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Itera
     elif kind == "union_tag_invalid":
         yield from _chosen(config, where, place, value)
     elif kind == "string_pattern_mismatch" and "[key]" in error["loc"]:
-        yield f"{parent} has the name {value!r}; names are lower-case letters, digits and hyphens"
+        yield f"{where} has the name {value!r}; names are lower-case letters, digits and hyphens"
     elif kind == "float_type" and isinstance(value, str):
         yield f"{where} must be a number; YAML reads {value!r} as text, write it with a point, as 1.0e-4"
     elif kind == "literal_error":
@@ -98,14 +103,21 @@ def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Itera
         yield f"{where} {said.format(value=value, **context)}" if said else f"{where}: {error['msg']}"
 
 
+def _plain(bound: Any) -> Any:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
 def _chosen(config: Block, where: str, place: Place, value: Any) -> Iterator[str]:
     """Yield what is said of a block that is of none of the cases that there are."""
     if not isinstance(value, Mapping):
         yield f"{where} {PLAIN['model_type'].format(value=value)}"
         return
-    key, cases = alternatives(part_at(config, place), value)
+    part = part_at(config, place)
+    key, cases = alternatives(part, value)
     if key not in value:
         yield f"{where} lacks the key {key}"
+    elif needed := key_of_family(part, str(value[key])):
+        yield f"{where} lacks the key {needed}"
     elif not isinstance(value[key], str) or value[key] not in cases:
         yield f"{where}.{key} is {value[key]!r}; it must be one of {', '.join(cases)}.{_close(value[key], [*cases])}"
 

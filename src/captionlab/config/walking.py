@@ -68,7 +68,7 @@ class Part(NamedTuple):
             field = self.model.model_fields.get(key)
             return Part(NoneType) if field is None else part_of(field)
         arguments = get_args(self.type)
-        return Part(arguments[-1]) if arguments else Part(Any)
+        return self.inside(arguments[-1]) if arguments else Part(Any)
 
 
 def part_of(field: FieldInfo) -> Part:
@@ -181,6 +181,17 @@ def alternatives(part: Part, block: Any) -> tuple[str, Mapping[str, Any]]:
     if any(isinstance(mark, Cases) for mark in inner.marks):
         return alternatives(inner, block)
     return marks[0].key, marks[0].models()
+
+
+def key_of_family(part: Part, family: str) -> str:
+    """Return the key that makes a block one of this family, if the block lacks it and so is of other families."""
+    for mark in part.marks:
+        for key, annotation in mark.models().items() if isinstance(mark, Cases) else ():
+            _, inner = _split(annotation)
+            model = next((cases.models().get(family) for cases in inner if isinstance(cases, Cases)), None)
+            if model is not None and key in model.model_fields:
+                return key
+    return ""
 
 
 def _split(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
