@@ -126,11 +126,6 @@ def test_a_module_loaded_by_name_counts_when_it_is_named(fingerprint):
     assert fingerprint(*change, also=("lib.family",)) != fingerprint(also=("lib.family",))
 
 
-def test_what_a_module_declares_is_no_code(fingerprint):
-    family = "src/lib/family.py", "SIZE = 1\n", "DECLARATION = Family(heads=2)\nSIZE = 1\n"
-    assert fingerprint(*family, also=("lib.family",)) == fingerprint(also=("lib.family",))
-
-
 def test_a_definition_loaded_by_name_counts_without_the_rest_of_its_module(fingerprint):
     for name, change in (("stranger", ("return 0", "return 1")), ("LIMIT", ("LIMIT = 3", "LIMIT = 4"))):
         also, edited = (f"lib.alpha:{name}",), ("src/lib/alpha.py", *change)

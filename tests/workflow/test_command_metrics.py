@@ -4,7 +4,7 @@ import copy
 from types import SimpleNamespace
 
 import pytest
-from test_config import CONFIG, ROOT, SCHEMA
+from test_config import CONFIG, ROOT
 
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.experiments import Experiments
@@ -22,7 +22,7 @@ def config(**metrics):
 @pytest.mark.parametrize(
     ("block", "names"),
     [
-        ({}, "metrics.polos lacks the key 'command'"),
+        ({}, "metrics.polos lacks the key command"),
         ({"command": " "}, "metrics.polos.command is ' '"),
         ({"command": "python 'score.py"}, 'metrics.polos.command is "python \'score.py"'),
         ({"command": "judge", "conda": "a.yaml", "venv": "b"}, "metrics.polos has both conda and venv"),

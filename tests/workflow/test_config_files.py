@@ -15,7 +15,7 @@ from snakemake.utils import update_config
 from test_config import CONFIG
 
 from captionlab.files import RepeatedKeyError, read_yaml
-from captionlab.workflow.config import SCHEMA, ConfigError, checked
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.config_files import check_config_files
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_a_config_without_corpora_is_not_the_toy_world(tmp_path, answers):
     with pytest.raises(ConfigError) as raised:
         merged(tmp_path, "seed: 1\ncorpra: {}\n")
     answers.hold("--configfile with `corpra` for `corpora`", raised.value, "0.yaml")
-    assert check_config_files({"captioners": {}}, [], {}) is None  # of a module: its schema says the rest
+    assert check_config_files({"captioners": {}}, [], {}) is None  # of a module: the models say the rest
 
 
 def test_null_takes_away_what_a_file_before_has(tmp_path):
@@ -148,6 +148,6 @@ def test_a_mistake_is_all_that_is_shown_and_the_default_is_there_without_a_file(
     done = planned(tmp_path, "--config", "seed=two")
     *_, first, last = done.stdout.strip().splitlines()
     assert (done.returncode, first, "Traceback" in done.stderr) == (1, "Error: the config cannot be run:", False)
-    assert last.strip() == "- seed is 'two'; it must be of the type integer"
+    assert last.strip() == "- seed is 'two'; it must be a whole number"
     done = planned(tmp_path, "--config", "seed=2", "--", "results/encoders/toy-clip-a/config.json")
     assert (done.returncode, "import_encoder" in done.stdout) == (0, True), done.stdout + done.stderr

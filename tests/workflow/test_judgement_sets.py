@@ -1,7 +1,6 @@
 """Sets of judgements in a config: each is a captioner, a corpus and an evaluation, and no captioner of tables."""
 
 import copy
-import importlib
 import json
 from types import SimpleNamespace
 
@@ -12,8 +11,9 @@ import yaml
 from conftest import ROOT
 
 from captionlab import paths
+from captionlab.config.plugins import plugin_models
 from captionlab.papers import PAPERS, paper_class
-from captionlab.workflow.config import SCHEMA, ConfigError, checked
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.families import judgement_readers
 
@@ -30,11 +30,9 @@ def job(**wildcards):
     return SimpleNamespace(**wildcards)
 
 
-def test_what_readers_declare_is_what_their_modules_have():
-    for name, declaration in judgement_readers().items():
-        module = importlib.import_module(f"captionlab.judgements.readers.{name.replace('-', '_')}")
-        assert declaration == module.DECLARATION
-        assert {*declaration.required, *declaration.files} <= declaration.keys.keys()
+def test_files_of_a_reader_are_keys_of_its_block():
+    for name, model in plugin_models("judgements.readers").items():
+        assert {*judgement_readers()[name].files} <= model.model_fields.keys()
 
 
 def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
@@ -176,7 +174,7 @@ def test_a_mistake_in_a_set_is_a_sentence(answers):
         ({"mine": {**SIMULATED, "corpus": "coco", "scorers": []}}, "coco is not of the toy world"),
         ({"mine": {**foil, "scorers": ["uniter"]}}, "the scorer reads regions.files, which has no files of 'coco'"),
         ({"mine": {**foil, "corpus": "karpathy", "scorers": ["blip"]}}, "the corpus 'karpathy' is text only"),
-        ({"mine": {"reader": "foil", "corpus": "coco"}}, "judgements.mine lacks the key 'annotations'"),
+        ({"mine": {"reader": "foil", "corpus": "coco"}}, "judgements.mine lacks the key annotations"),
         ({"toy": SIMULATED}, "judgements.toy is to be one of the corpora, which have a 'toy' already"),
         ({"own-clipcap": SIMULATED}, "judgements.own-clipcap is to be one of the captioners"),
         ({"main": SIMULATED}, "judgements.main is to be one of the evaluations"),

@@ -1,4 +1,4 @@
-"""A metric is declared in one place: a column is an entry, a table of its own a module beside its rule and script."""
+"""A metric is declared in one place: a column is an entry, a table of its own a folder beside its rule and script."""
 
 import json
 import re
@@ -20,12 +20,12 @@ with meteor_process() as meteor:
 found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0), {})
 print(dict(zip(found["metric"], found["value"])))
 """
+FACTS = """
+from captionlab.config.metrics import MetricFacts
+
+FACTS = MetricFacts(place=5, asks=("scorers",))
+"""
 TABLE = """
-from captionlab.plugins import ScoreTable
-
-DECLARATION = ScoreTable(place=5, asks=("scorers",), references=False, switch="")
-
-
 def results(job, path, seed):
     raise NotImplementedError
 """
@@ -66,10 +66,13 @@ def test_a_column_is_one_entry(checkout):
     assert "'CIDEr': " in found
 
 
-def test_a_table_is_a_module_that_only_those_notice_who_ask_for_it(checkout):
+def test_a_table_is_a_folder_that_only_those_notice_who_ask_for_it(checkout):
     asked = {"scorers": ["clip"]}
     without, with_scorer = plan(checkout), plan(checkout, **asked)
-    (checkout / "src" / "captionlab" / "evaluation" / "metrics" / "beauty.py").write_text(TABLE)
+    folder = checkout / "src" / "captionlab" / "evaluation" / "metrics" / "beauty"
+    folder.mkdir()
+    (folder / "config.py").write_text(FACTS)
+    (folder / "metric.py").write_text(TABLE)
     assert plan(checkout) == without
     tables, code = plan(checkout, **asked)
     assert tables.pop("beauty") == [f"results/evaluation/{name}/main/beauty.parquet" for name in ("people", "plain")]

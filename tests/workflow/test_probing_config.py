@@ -81,7 +81,7 @@ def edited(path, value):
 
 
 def filled(config):
-    return checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+    return checked(config, ROOT)
 
 
 def test_the_example_is_accepted():
@@ -101,7 +101,7 @@ def test_the_example_is_accepted():
         ("language", ..., "papers.probing needs a language model"),
         ("papers.probing.evaluation", "nope", "papers.probing.evaluation is 'nope'"),
         ("papers.probing.captioners.CE", ..., "papers.probing.captioners needs the role CE"),
-        ("papers.probing.captioners.CE", ["fc-1", "fc-9"], "papers.probing.captioners.CE is 'fc-9'"),
+        ("papers.probing.captioners.CE", ["fc-1", "fc-9"], "papers.probing.captioners.CE.1 is 'fc-9'"),
         ("papers.probing.captioners.CE", "people", "a role is played by a captioner that sees the images"),
         ("papers.probing.scorers.UNITER", "unit", "did you mean 'uni'?"),
         ("papers.probing.constructed", "fc-1", "papers.probing.constructed is 'fc-1', whose family is not constructed"),

@@ -4,7 +4,7 @@ import copy
 from types import SimpleNamespace
 
 import pytest
-from workflow.test_config import CONFIG, ROOT, SCHEMA
+from workflow.test_config import CONFIG, ROOT
 
 from captionlab.workflow.config import checked
 from captionlab.workflow.experiments import Experiments

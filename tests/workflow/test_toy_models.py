@@ -20,7 +20,6 @@ from captionlab.files import read_yaml
 from captionlab.model_config import BESIDE, NAME, WEIGHTS
 from captionlab.scorers.store import load_scorer
 from captionlab.workflow.blocks import KINDS
-from captionlab.workflow.config import SCHEMA
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 

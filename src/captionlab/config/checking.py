@@ -64,8 +64,9 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
         at.setdefault(_place(config, error), []).append(error)
     for place in sorted(at, key=lambda place: [str(key) for key in place]):
         where, alike = ".".join(map(str, place)) or "the top level", at[place]
-        # Where a value is of one of several kinds, what is wrong with it as that kind.
-        alike = [error for error in alike if not error["type"].endswith("_type")] or alike
+        # Where several kinds of values may stand, what is wrong with the value as one of its own kind.
+        below = any(other[: len(place)] == place and other != place for other in at)
+        alike = [error for error in alike if not _other_kind(error)] or ([] if below else alike)
         if len(alike) > 1 and alike[0]["input"] is not None and len({id(error["input"]) for error in alike}) == 1:
             yield f"{where} is {alike[0]['input']!r}, {NONE_OF_THEM}"
         else:
@@ -101,6 +102,10 @@ def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Itera
     else:
         said = PLAIN.get(kind)
         yield f"{where} {said.format(value=value, **context)}" if said else f"{where}: {error['msg']}"
+
+
+def _other_kind(error: ErrorDetails) -> bool:
+    return error["type"].endswith("_type") and "[key]" not in error["loc"]
 
 
 def _plain(bound: Any) -> Any:
