@@ -36,13 +36,18 @@ class PluginError(ValueError):
 @cache
 def names(package: str) -> tuple[str, ...]:
     """Return the names of the plug-ins of a package, sorted."""
-    folders = ROOT.joinpath(*package.split(".")).glob(f"*/{CONFIG}.py")
-    return tuple(sorted(folder.parent.name.replace("_", "-") for folder in folders))
+    inside = ROOT.joinpath(*package.split("."))
+    folders = {path.parent.name for file in (CONFIG, WORK.get(package, CONFIG)) for path in inside.glob(f"*/{file}.py")}
+    return tuple(sorted(folder.replace("_", "-") for folder in folders))
 
 
 def config_module(package: str, name: str) -> ModuleType:
-    """Import the module with the models of a plug-in; it needs no torch."""
-    return importlib.import_module(f"{_folder(package, name)}.{CONFIG}")
+    """Import the module with the models of a plug-in; it needs no torch. Raises PluginError if there is none."""
+    module = f"{_folder(package, name)}.{CONFIG}"
+    path = ROOT.parent.joinpath(*module.split(".")).with_suffix(".py")
+    if not path.is_file():
+        raise PluginError(f"there is no {path}; the config.py of another plug-in there shows what it has")
+    return importlib.import_module(module)
 
 
 def facts(package: str) -> dict[str, Any]:

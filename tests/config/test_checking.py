@@ -1,4 +1,4 @@
-"""The language of the schema: defaults are filled in, and nothing that YAML can say breaks the check of a config."""
+"""Defaults are filled in, and nothing that YAML can say breaks the check of a config."""
 
 import copy
 from itertools import cycle
@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from captionlab.workflow.schema import Schema
 
+from captionlab.config.checking import check
+from captionlab.config.training import OBJECTIVES
 from captionlab.plugins import defined
 from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.keys import ROOT, SCHEMA
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def test_a_seed_is_the_configs_and_what_is_not_asked_for_is_not_there(toy):
     assert ("study" in filled, filled["papers"]) == (False, {})
 
 
-def test_defaults_fit_the_schema_themselves(toy):
+def test_defaults_fit_the_models_themselves(toy):
     """To write out a default changes nothing; a block with `run` has none, and its files are not to be written."""
     filled = checked(toy, ROOT)
     written = {
@@ -50,8 +52,8 @@ def test_defaults_fit_the_schema_themselves(toy):
     assert checked({**filled, **written}, ROOT) == filled
 
 
-def test_every_objective_of_the_schema_can_be_built():
-    for kind in Schema(SCHEMA).definitions["objective"]["cases"]:
+def test_every_objective_can_be_built():
+    for kind in OBJECTIVES:
         assert callable(defined("training.objectives", kind, "build"))
 
 
@@ -63,10 +65,9 @@ def places(value, at=()):
         yield from places(inner, (*at, key))
 
 
-def test_whatever_stands_anywhere_is_a_mistake_or_fits(toy, monkeypatch):
+def test_whatever_stands_anywhere_is_a_mistake_or_fits(toy):
     """Every third place has something else: a number, nothing, a list in a list, a key that is a number."""
-    schema, strange = Schema(SCHEMA), cycle((5, None, ["x"], {"a": {}}, True, [[1]], {1: 2}, "zz", {}, []))
-    monkeypatch.setattr("captionlab.workflow.config.Schema", lambda path: schema)
+    strange = cycle((5, None, ["x"], {"a": {}}, True, [[1]], {1: 2}, "zz", {}, []))
     small = {key: value for key, value in toy.items() if key not in ("captioners", "evaluations", "scene_analysis")}
     small |= {"captioners": dict(list(toy["captioners"].items())[-6:]), "evaluations": {"e": {"captioners": []}}}
     for *parents, last in list(places(small))[::3]:
@@ -76,4 +77,12 @@ def test_whatever_stands_anywhere_is_a_mistake_or_fits(toy, monkeypatch):
             block = block[key]
         block[last] = next(strange)
         with pytest.raises(ConfigError, match="the config cannot be run"):
-            checked(config, Path(SCHEMA))
+            checked(config, ROOT)
+
+
+def test_of_a_value_of_several_kinds_that_is_said_which_is_wrong_with_its_own_kind(toy):
+    """A role of a paper is played by one captioner or by several."""
+    for role, sentence in (("nobody", "A is 'nobody', which"), (["nobody"], "A.0 is 'nobody', which"), (5, "A is 5")):
+        toy = {**toy, "papers": {"probing": {**toy["papers"]["probing"], "captioners": {"A": role}}}}
+        (said,) = [one for one in check(toy).sentences if one.startswith("papers.probing.captioners.A")]
+        assert said.startswith(f"papers.probing.captioners.{sentence}")

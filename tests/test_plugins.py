@@ -1,0 +1,43 @@
+"""Plug-ins are found by their folders, and one that lacks something is told so in one sentence."""
+
+import importlib
+
+import pytest
+
+from captionlab import plugins
+from captionlab.plugins import WORK, PluginError, facts, names, work_module
+
+PACKAGES = sorted({*WORK} - {"training.objectives"})  # objectives have no FACTS
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_plugin_has_facts_and_a_module_that_works(package):
+    assert {*facts(package)} == {*names(package)} != set()
+    for name in names(package):
+        assert importlib.util.find_spec(work_module(package, name))
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """The folder of a plug-in, the only one of the scorers."""
+    folder = tmp_path / "captionlab" / "scorers" / "mine"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(plugins, "ROOT", tmp_path / "captionlab")
+    monkeypatch.setattr("captionlab.scorers.__path__", [str(folder.parent)])
+    names.cache_clear()
+    yield folder
+    names.cache_clear()
+
+
+def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
+    (mine / "scorer.py").write_text("")
+    with pytest.raises(PluginError, match=r"there is no .*scorers/mine/config\.py"):
+        facts("scorers")
+    (mine / "config.py").write_text("")
+    with pytest.raises(PluginError, match=r"scorers/mine/config\.py has no FACTS"):
+        facts("scorers")
+
+
+def test_what_is_not_there_is_said_with_what_is():
+    with pytest.raises(ValueError, match="'konstant'.*clipcap"):
+        plugins.family_class("captioners", "konstant")
