@@ -14,9 +14,11 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
+from captionlab.shards import shard_names
 from captionlab.workflow.config import ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.graph import Graph, own, rows_of
 
 min_version("9.20")
 
@@ -36,6 +38,7 @@ try:
     lab = Experiments(config, ROOT)
     lab.check_files()
     lab.lend_library()
+    settings, graph = lab.settings, Graph(lab)
     if lab.retrieving:
         lab.retrieving.checkpoints = checkpoints
 except ConfigError as mistakes:
@@ -61,6 +64,7 @@ onstart:
 report: "workflow/report/workflow.rst"
 
 
+include: "workflow/rules/common.smk"
 include: "workflow/rules/retrieve.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/features.smk"

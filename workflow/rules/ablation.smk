@@ -24,7 +24,7 @@ rule label_scenes:
         mem_mb=4000,
         runtime=60,
     params:
-        **lab.software("label_scenes", *lab.language.tagger_libraries()),
+        **graph.software("label_scenes", *lab.language.tagger_libraries()),
         config=lab.scene_analysis.part("labels"),
         tagger=lab.language.tagger,
     message:
@@ -47,10 +47,10 @@ rule compute_pmi:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, tags=10),
+        mem_mb=graph.memory(4000, tags=10),
         runtime=60,
     params:
-        **lab.software("compute_pmi"),
+        **graph.software("compute_pmi"),
         config=lab.scene_analysis.part_on_labels("pmi"),
     message:
         "compute what objects say about scenes"
@@ -73,10 +73,10 @@ rule match_regions:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=1),
+        mem_mb=graph.memory(8000, features=1),
         runtime=120,
     params:
-        **lab.software("match_regions", "numpy", loads=lab.scene_analysis.loaded()),
+        **graph.software("match_regions", "numpy", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part("matching"),
     message:
         "find the regions that show tagged objects"
@@ -86,7 +86,10 @@ rule match_regions:
 
 rule ablate_objects:
     input:
-        **lab.captioner_inputs,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
         pmi="results/ablation/pmi.parquet",
@@ -103,11 +106,11 @@ rule ablate_objects:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=1),
+        mem_mb=graph.memory(8000, features=1),
         runtime=720,
         gpu=1,
     params:
-        **lab.software("ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
+        **graph.software("ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part_on_labels("ablation"),
         splits=lab.scene_analysis.splits(),
         decoding=lab.scene_analysis.decoding(),
@@ -134,7 +137,7 @@ rule compare_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("compare_captions", "numpy", "scipy"),
+        **graph.software("compare_captions", "numpy", "scipy"),
         seed=lab.scene_analysis.seed(),
     message:
         "compare captions before and after ablation"

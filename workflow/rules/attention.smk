@@ -8,7 +8,10 @@ results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 
 rule extract_attention:
     input:
-        **lab.captioner_inputs,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
         images=lab.scene_analysis.table("images"),
         features=lab.scene_analysis.features,
     output:
@@ -25,11 +28,11 @@ rule extract_attention:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=1),
+        mem_mb=graph.memory(8000, features=1),
         runtime=480,
         gpu=1,
     params:
-        **lab.software("extract_attention", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
+        **graph.software("extract_attention", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config=lab.scene_analysis.part("attention"),
         corpus=lab.scene_analysis.corpus(),
         split=lab.scene_analysis.split(),
@@ -58,7 +61,7 @@ rule estimate_density:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("estimate_density", "numpy"),
+        **graph.software("estimate_density", "numpy"),
         config=lab.scene_analysis.part("density"),
         seed=lab.scene_analysis.seed(),
     message:
@@ -85,10 +88,10 @@ rule rank_objects:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, tags=10),
+        mem_mb=graph.memory(4000, tags=10),
         runtime=60,
     params:
-        **lab.software("rank_objects", "numpy"),
+        **graph.software("rank_objects", "numpy"),
         config=lab.scene_analysis.part_on_labels("ranking"),
         split=lab.scene_analysis.split(),
         seed=lab.scene_analysis.seed(),

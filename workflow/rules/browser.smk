@@ -21,7 +21,7 @@ rule build_browser:
         mem_mb=8000,
         runtime=60,
     params:
-        **lab.software("build_browser", "pillow", loads=lab.score_modules()),
+        **graph.software("build_browser", "pillow", loads=lab.score_modules()),
         **lab.browser.params(),
         about={name: lab.provenance()[name] for name in ("config", "seed", "toy")},
     message:

@@ -7,11 +7,32 @@ is asked for, results/exports/{captioner}/, which other libraries read
 """
 
 
+def training_images(wildcards):
+    """The tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
+    return graph.images_for(wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
+
+
+def training_references(wildcards):
+    """The captions of the training corpus, if the objective, the validation or the reward reads references."""
+    corpus = settings.captioners[wildcards.captioner].corpus
+    return [f"results/corpora/{corpus}/captions.parquet"] if graph.needs_references(wildcards.captioner) else []
+
+
+def training_config(wildcards):
+    """What a training or an import depends on, beside its inputs."""
+    return graph.training(wildcards.captioner)
+
+
+def training_modules(wildcards):
+    """The modules of the family, the objective, the rewards, and the models that rewards ask."""
+    return graph.training_modules(wildcards.captioner)
+
+
 rule pretrain_captioner:
     input:
-        images=lab.training_table("captioner", "images"),
-        captions=lab.reward_models.captions,
-        features=lab.training_features,
+        images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
+        captions=training_references,
+        features=training_images,
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -23,21 +44,19 @@ rule pretrain_captioner:
     log:
         "results/logs/pretrain_captioner/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained"),
+        captioner=graph.names_of("captioners", "pretrained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=1.2, captions=5),
+        mem_mb=graph.memory(8000, features=1.2, captions=5),
         runtime=1440,
         gpu=1,
     params:
-        **lab.software(
-            "pretrain_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
-        ),
-        config=lab.captioner_block,
-        seed=lab.value("captioner", "seed"),
+        **graph.software("pretrain_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=training_modules),
+        config=training_config,
+        seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "train the captioner {wildcards.captioner} on references"
     script:
@@ -46,8 +65,8 @@ rule pretrain_captioner:
 
 rule import_captioner:
     input:
-        files=lab.files_of("captioner", "weights", "tokenizer"),
-        beside=lab.files_of("captioner", "config"),
+        files=lambda wildcards: graph.files_of("captioners", wildcards.captioner, "weights", "tokenizer"),
+        beside=lambda wildcards: graph.files_of("captioners", wildcards.captioner, "config"),
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -56,16 +75,16 @@ rule import_captioner:
     log:
         "results/logs/import_captioner/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "imported"),
+        captioner=graph.names_of("captioners", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(3000, files=4),
+        mem_mb=graph.memory(3000, files=4),
         runtime=30,
     params:
-        **lab.software("import_captioner", "torch", "tokenizers", loads=lab.captioner_family),
-        config=lab.captioner_block,
+        **graph.software("import_captioner", "torch", "tokenizers", loads=captioner_modules),
+        config=training_config,
     message:
         "import the captioner {wildcards.captioner}"
     script:
@@ -74,17 +93,18 @@ rule import_captioner:
 
 rule take_snapshot:
     input:
-        snapshots=lab.snapshots_of_training,
+        snapshots="results/captioners/{training}/snapshots",
     output:
-        config="results/captioners/{captioner}/config.json",
-        weights="results/captioners/{captioner}/model.safetensors",
-        tokenizer="results/captioners/{captioner}/tokenizer.json",
-        training="results/captioners/{captioner}/training.parquet",
-        provenance="results/provenance/take_snapshot/{captioner}.json",
+        config="results/captioners/{training}@{snapshot}/config.json",
+        weights="results/captioners/{training}@{snapshot}/model.safetensors",
+        tokenizer="results/captioners/{training}@{snapshot}/tokenizer.json",
+        training="results/captioners/{training}@{snapshot}/training.parquet",
+        provenance="results/provenance/take_snapshot/{training}@{snapshot}.json",
     log:
-        "results/logs/take_snapshot/{captioner}.log",
+        "results/logs/take_snapshot/{training}@{snapshot}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "snapshot"),
+        training=graph.names_of("captioners", "pretrained", "finetuned"),
+        snapshot="[0-9]+",
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -92,33 +112,43 @@ rule take_snapshot:
         mem_mb=1000,
         runtime=10,
     params:
-        **lab.software("take_snapshot"),
-        snapshot=lab.value("captioner", "snapshot"),
+        **graph.software("take_snapshot"),
+        snapshot=lambda wildcards: int(wildcards.snapshot),
     message:
-        "take the snapshot {wildcards.captioner} of its training"
+        "keep the weights of {wildcards.training} after {wildcards.snapshot} epochs or updates as a captioner"
     script:
         "../scripts/take_snapshot.py"
 
 
+def image_side(wildcards):
+    """The weights of the encoder whose patches a captioner reads."""
+    encoder = settings.encoders.get(getattr(graph.root_of(wildcards.captioner), "encoder", None))
+    patches = getattr(encoder, "patches_of", None)
+    return [f"results/encoders/{patches}/model.safetensors"] if patches else []
+
+
 rule export_captioner:
     input:
-        **lab.captioner_inputs,
-        image_side=lab.image_side,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
+        image_side=image_side,
     output:
         directory("results/exports/{captioner}"),
         provenance="results/provenance/export_captioner/{captioner}.json",
     log:
         "results/logs/export_captioner/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, weights=2, ancestors=2),
+        mem_mb=graph.memory(4000, weights=2, ancestors=2),
         runtime=30,
     params:
-        **lab.software("export_captioner", "torch", "tokenizers", loads=lab.captioner_family),
+        **graph.software("export_captioner", "torch", "tokenizers", loads=captioner_modules),
     message:
         "write the captioner {wildcards.captioner} as other libraries read it"
     script:

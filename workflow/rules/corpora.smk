@@ -7,7 +7,8 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}
 
 rule render_toyworld:
     input:
-        lab.toyworld_files(),
+        graph.shipped("resources/toyworld/objects.yaml"),
+        graph.shipped("resources/toyworld/scenes.yaml"),
     output:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
@@ -18,7 +19,7 @@ rule render_toyworld:
     log:
         "results/logs/render_toyworld/{corpus}.log",
     wildcard_constraints:
-        corpus=lab.of_kind("corpora", "rendered"),
+        corpus=graph.names_of("corpora", "rendered"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -26,18 +27,28 @@ rule render_toyworld:
         mem_mb=2000,
         runtime=30,
     params:
-        **lab.software("render_toyworld", "numpy", "pillow"),
-        config=lab.settings("corpus", "evaluation_split", "shards"),
+        **graph.software("render_toyworld", "numpy", "pillow"),
+        config=lambda wildcards: graph.block("corpora", wildcards.corpus, "evaluation_split", "shards"),
     message:
         "render the toy world's {wildcards.corpus}"
     script:
         "../scripts/render_toyworld.py"
 
 
+def read_files(wildcards):
+    """The files that a reader needs before it starts; images are none of them."""
+    return [own(path) for path in graph.input_files(wildcards.corpus) if not path.is_dir()]
+
+
+def listed_folders(wildcards):
+    """The folders whose file names a reader reads: one more image makes the corpus anew."""
+    return [own(path) for path in graph.input_files(wildcards.corpus) if path.is_dir()]
+
+
 rule read_corpus:
     input:
-        annotations=lab.annotation_files,
-        listed=lab.listed_folders,
+        annotations=read_files,
+        listed=listed_folders,
     output:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
@@ -48,7 +59,7 @@ rule read_corpus:
     log:
         "results/logs/read_corpus/{corpus}.log",
     wildcard_constraints:
-        corpus=lab.of_kind("corpora", "read"),
+        corpus=graph.names_of("corpora", "read"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 8
@@ -56,9 +67,13 @@ rule read_corpus:
         mem_mb=8000,
         runtime=240,
     params:
-        **lab.software("read_corpus", "pillow", loads=lab.reader),
-        config=lab.settings("corpus", "evaluation_split", "shards"),
-        data=lab.data,
+        **graph.software(
+            "read_corpus",
+            "pillow",
+            loads=lambda wildcards: graph.plugins("corpora.readers", [settings.corpora[wildcards.corpus].reader]),
+        ),
+        config=lambda wildcards: graph.block("corpora", wildcards.corpus, "evaluation_split", "shards"),
+        data=graph.data,
     message:
         "read the corpus {wildcards.corpus}"
     script:

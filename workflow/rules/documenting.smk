@@ -18,7 +18,7 @@ rule write_model_cards:
         images=lab.documenting.tables("images"),
         captions=lab.documenting.tables("captions"),
         rejects=lab.documenting.tables("rejects"),
-        software=lab.shipped("CITATION.cff"),
+        software=graph.shipped("CITATION.cff"),
     output:
         cards=lab.documenting.cards(),
         provenance="results/provenance/write_model_cards.json",
@@ -31,7 +31,7 @@ rule write_model_cards:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("write_model_cards"),
+        **graph.software("write_model_cards"),
         models=lab.documenting.described_trained(),
         corpora=lab.documenting.described_corpora(),
         humans=lab.validity.humans(),
@@ -56,7 +56,7 @@ rule collect_checklist:
         searches=lab.scene_analysis.searches(),
         participants=lab.study.tables("participants"),
         excluded=lab.study.data("exclude"),
-        software=lab.shipped("CITATION.cff"),
+        software=graph.shipped("CITATION.cff"),
     output:
         tables=multiext("results/reporting/checklist", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_checklist.json",
@@ -69,7 +69,7 @@ rule collect_checklist:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("collect_checklist"),
+        **graph.software("collect_checklist"),
         models=lab.documenting.described_models(),
         seeds=lab.documenting.seeds_of_trainings(),
         training_rules=lab.documenting.training_rules(),
@@ -102,7 +102,7 @@ rule collect_reproduction:
         mem_mb=1000,
         runtime=10,
     params:
-        **lab.software("collect_reproduction"),
+        **graph.software("collect_reproduction"),
         papers=lab.papers.asked_for(),
         provenance=lab.provenance(),
     message:

@@ -24,8 +24,8 @@ rule tokenize_references:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("tokenize_references", "pycocoevalcap"),
-        split=lab.value("corpus", "evaluation_split"),
+        **graph.software("tokenize_references", "pycocoevalcap"),
+        split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
     message:
         "tokenize the references of {wildcards.corpus}"
     script:
@@ -47,7 +47,7 @@ rule tokenize_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("tokenize_captions", "pycocoevalcap"),
+        **graph.software("tokenize_captions", "pycocoevalcap"),
     message:
         "tokenize the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -68,13 +68,13 @@ rule score_nlg:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(3000, references=400),  # n-grams are objects of Python
+        mem_mb=graph.memory(3000, references=400),  # n-grams are objects of Python
         runtime=120,
     params:
-        **lab.software("score_nlg", "pycocoevalcap"),
+        **graph.software("score_nlg", "pycocoevalcap"),
         captioners=lab.referring_captioners,
         corpora=lab.referenced_corpora,
-        references_per_image=lab.value("evaluation", "references_per_image"),
+        references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
     script:
@@ -83,8 +83,8 @@ rule score_nlg:
 
 rule fetch_spice_models:
     input:
-        pom=lab.shipped("envs/spice/pom.xml"),
-        checksums=lab.shipped("envs/spice/checksums.sha256"),
+        pom=graph.shipped("envs/spice/pom.xml"),
+        checksums=graph.shipped("envs/spice/checksums.sha256"),
     output:
         directory("results/spice/models"),
         provenance="results/provenance/fetch_spice_models.json",
@@ -97,7 +97,7 @@ rule fetch_spice_models:
         mem_mb=2000,
         runtime=60,
     params:
-        **lab.software("fetch_spice_models"),
+        **graph.software("fetch_spice_models"),
         required=lab.spice == "required",
     message:
         "fetch the parser models of SPICE, 369 MB unless they are on this machine (--config spice=off runs without)"
@@ -121,7 +121,7 @@ rule parse_references:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
-        **lab.software("parse_references", "pycocoevalcap"),
+        **graph.software("parse_references", "pycocoevalcap"),
     message:
         "parse the references of {wildcards.corpus} for SPICE, perhaps for minutes (--config spice=off runs without)"
     script:
@@ -146,9 +146,9 @@ rule score_spice:
         mem_mb=lambda wildcards, threads: 3000 + 500 * threads,  # a parser for each thread
         runtime=240,
     params:
-        **lab.software("score_spice", "pycocoevalcap"),
+        **graph.software("score_spice", "pycocoevalcap"),
         corpora=lab.referenced_corpora,
-        references_per_image=lab.value("evaluation", "references_per_image"),
+        references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
     script:
@@ -158,7 +158,7 @@ rule score_spice:
 rule retrieve_images:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        images=lab.evaluated_tables("images"),
+        images=evaluated_images,
         configs=lab.embedding.file_of(lab.retrievers, "config.json"),
         weights=lab.embedding.file_of(lab.retrievers, "model.safetensors"),
         features=lab.retriever_features,
@@ -171,19 +171,19 @@ rule retrieve_images:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=2.5),
+        mem_mb=graph.memory(8000, features=2.5),
         runtime=120,
         gpu=1,
     params:
-        **lab.software(
+        **graph.software(
             "retrieve_images",
             "numpy",
             "torch",
             loads=lab.embedding.loaded_of(lab.retrievers),
         ),
         config=lab.retrieval_block,
-        corpora=lab.evaluated_corpora,
-        splits=lab.of_corpora(lab.evaluation_split),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
         retrievers=lab.retrievers,
         seed=lab.retrieval_seed,
     message:
@@ -195,7 +195,7 @@ rule retrieve_images:
 rule score_by_command:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        images_of_corpora=lab.evaluated_tables("images"),
+        images_of_corpora=evaluated_images,
         captions_of_corpora=lab.commands.references,
         files=lab.commands.files,
         environment=lab.commands.environment,
@@ -208,15 +208,15 @@ rule score_by_command:
         "../../envs/captionlab.yaml"
     threads: 2
     resources:
-        mem_mb=lab.value("metric", "mem_mb"),
+        mem_mb=lambda wildcards: settings.metrics[wildcards.metric].mem_mb,
         runtime=lambda wildcards: 60 + lab.value("metric", "time_limit")(wildcards),  # an environment may be made first
-        time_limit=lab.value("metric", "time_limit"),
-        gpu=lab.value("metric", "gpu"),
+        time_limit=lambda wildcards: settings.metrics[wildcards.metric].time_limit,
+        gpu=lambda wildcards: settings.metrics[wildcards.metric].gpu,
     params:
-        **lab.software("score_by_command"),
-        corpora=lab.evaluated_corpora,
-        splits=lab.of_corpora(lab.evaluation_split),
-        references_per_image=lab.value("evaluation", "references_per_image"),
+        **graph.software("score_by_command"),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
+        references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
         people=lambda wildcards: lab.family(wildcards.captioner) == "human",
         settings=lab.commands.settings,
         files=lab.commands.words,

@@ -6,10 +6,15 @@ results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/n
 """
 
 
+def bytes_of_pixels(wildcards, input):
+    """The bytes of all images of the training corpus, at the size at which an encoder sees them."""
+    return 3 * settings.encoders[wildcards.encoder].architecture.vision_cfg.image_size**2 * rows_of(input.images)
+
+
 rule train_encoder:
     input:
-        images=lab.training_table("encoder", "images"),
-        captions=lab.training_table("encoder", "captions"),
+        images=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/images.parquet",
+        captions=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/captions.parquet",
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
@@ -18,29 +23,34 @@ rule train_encoder:
     log:
         "results/logs/train_encoder/{encoder}.log",
     wildcard_constraints:
-        encoder=lab.of_kind("encoders", "trained"),
+        encoder=graph.names_of("encoders", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(6000, lab.embedding.pixels, images=2, captions=20),
+        mem_mb=graph.memory(6000, bytes_of_pixels, images=2, captions=20),
         runtime=120,
         gpu=1,
     params:
-        **lab.software("train_encoder", "numpy", "pillow", "torch", "open_clip_torch"),
-        config=lab.settings("encoder", "corpus", "seed"),
-        seed=lab.value("encoder", "seed"),
+        **graph.software("train_encoder", "numpy", "pillow", "torch", "open_clip_torch"),
+        config=lambda wildcards: graph.block("encoders", wildcards.encoder, "corpus", "seed"),
+        seed=lambda wildcards: settings.encoders[wildcards.encoder].seed,
     message:
         "train the encoder {wildcards.encoder}"
     script:
         "../scripts/train_encoder.py"
 
 
+def encoder_weights(wildcards):
+    """The files that an encoder is imported from; none if open_clip downloads it by its published name."""
+    return graph.encoder_weights(wildcards.encoder)
+
+
 rule import_encoder:
     input:
-        weights=lab.embedding.weights,
-        beside=lab.files_of("encoder", "config"),
+        weights=encoder_weights,
+        beside=lambda wildcards: graph.files_of("encoders", wildcards.encoder, "config"),
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
@@ -48,28 +58,45 @@ rule import_encoder:
     log:
         "results/logs/import_encoder/{encoder}.log",
     wildcard_constraints:
-        encoder=lab.of_kind("encoders", "imported"),
+        encoder=graph.names_of("encoders", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
         # A model that open_clip downloads is no input, and most of these need no more than the first term.
-        mem_mb=lab.memory(8000, weights=4),
+        mem_mb=graph.memory(8000, weights=4),
         runtime=30,
     params:
-        **lab.software("import_encoder", "torch", loads=lab.embedding.imported),
-        config=lab.settings("encoder", "corpus", "seed", "run", "config"),
+        **graph.software(
+            "import_encoder",
+            "torch",
+            loads=lambda wildcards: graph.plugins(
+                "encoders", [settings.encoders[wildcards.encoder].family], "import_weights"
+            ),
+        ),
+        config=lambda wildcards: graph.block("encoders", wildcards.encoder, "corpus", "seed", "run", "config"),
     message:
         "import the encoder {wildcards.encoder}"
     script:
         "../scripts/import_encoder.py"
 
 
+def seeing_encoder(wildcards):
+    """The encoder whose network sees the images: the encoder itself, or the one whose patches it gives."""
+    return getattr(settings.encoders[wildcards.encoder], "patches_of", wildcards.encoder)
+
+
+def embedded_split(wildcards):
+    """The split that evaluations use, or None for all images of a corpus from which something learns."""
+    learned = graph.is_learned_from(wildcards.encoder, wildcards.corpus)
+    return None if learned else settings.corpora[wildcards.corpus].evaluation_split
+
+
 rule embed_images:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        config=lab.embedding.seeing("config.json"),
-        weights=lab.embedding.seeing("model.safetensors"),
+        config=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/config.json",
+        weights=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/model.safetensors",
     output:
         "results/features/{encoder}/{corpus}/{shard}.parquet",
         provenance="results/provenance/embed_images/{encoder}/{corpus}/{shard}.json",
@@ -79,25 +106,39 @@ rule embed_images:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(6000, images=2),
+        mem_mb=graph.memory(6000, images=2),
         runtime=240,
         gpu=1,
     params:
-        **lab.software("embed_images", "torch", "pillow", loads=lab.embedding.used),
-        patches=lab.embedding.is_patches,
-        split=lab.embedded_split,
+        **graph.software(
+            "embed_images", "torch", "pillow", loads=lambda wildcards: graph.encoder_modules(wildcards.encoder)
+        ),
+        patches=lambda wildcards: seeing_encoder(wildcards) != wildcards.encoder,
+        split=embedded_split,
     message:
         "embed part {wildcards.shard} of {wildcards.corpus} by {wildcards.encoder}"
     script:
         "../scripts/embed_images.py"
 
 
+def tagged_objects(wildcards):
+    """The annotated objects of a corpus, if the tags are their names."""
+    annotated = settings.tags[wildcards.tags].source == "objects"
+    return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
+
+
+def labelled_regions(wildcards):
+    """The regions of a corpus whose labels are the tags, if any."""
+    regions = settings.tags[wildcards.tags].regions
+    return graph.regions_of(regions, wildcards.corpus) if regions else []
+
+
 rule read_tags:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        objects=lab.regions.objects("tags"),
-        regions=lab.regions.labelling,
-        files=lab.files_of("tags", "files"),
+        objects=tagged_objects,
+        regions=labelled_regions,
+        files=lambda wildcards: graph.files_of("tags", wildcards.tags, "files", corpus=wildcards.corpus),
     output:
         "results/tags/{tags}/{corpus}/tags.parquet",
         provenance="results/provenance/read_tags/{tags}/{corpus}.json",
@@ -107,11 +148,11 @@ rule read_tags:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, objects=20),
+        mem_mb=graph.memory(4000, objects=20),
         runtime=120,
     params:
-        **lab.software("read_tags"),
-        config=lab.settings("tags", "files", "regions"),
+        **graph.software("read_tags"),
+        config=lambda wildcards: graph.block("tags", wildcards.tags, "files", "regions"),
     message:
         "collect the tags {wildcards.tags} of {wildcards.corpus}"
     script:
@@ -121,7 +162,7 @@ rule read_tags:
 rule mine_neighbours:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        features=lab.embedding.searched,
+        features=lambda wildcards: graph.features_of(wildcards.encoder, wildcards.corpus),
     output:
         "results/neighbours/{encoder}/{corpus}/{neighbours}.parquet",
         provenance="results/provenance/mine_neighbours/{encoder}/{corpus}/{neighbours}.json",
@@ -131,11 +172,11 @@ rule mine_neighbours:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, features=2.5),
+        mem_mb=graph.memory(4000, features=2.5),
         runtime=240,
         gpu=1,
     params:
-        **lab.software("mine_neighbours", "torch"),
+        **graph.software("mine_neighbours", "torch"),
     message:
         "find the {wildcards.neighbours} nearest neighbours of the images of {wildcards.corpus} by {wildcards.encoder}"
     script:

@@ -7,19 +7,58 @@ captioner was trained by a reward, also rewards.parquet
 """
 
 
+def parent_ancestors(wildcards):
+    """The files of the captioners without which the parent is not read, because it is adapters."""
+    return graph.ancestor_files(settings.captioners[wildcards.captioner].parent)
+
+
+def reward_model_files(wildcards):
+    """The files of the retrievers and scorers that the reward asks."""
+    files = []
+    for kind, name in (model.split("/") for model in graph.reward_models(wildcards.captioner)):
+        encoder = [f"results/encoders/{name}/config.json", f"results/encoders/{name}/model.safetensors"]
+        files += graph.scorer_files(name) if kind == "scorers" else encoder
+    return files
+
+
+def reward_model_features(wildcards):
+    """The features of the training corpus that the models of the reward read."""
+    models = graph.reward_models(wildcards.captioner).values()
+    every = dict.fromkeys(path for model in models for path in model["features"])
+    return [path for path in every if path.startswith("results/features/")]
+
+
+def reward_model_regions(wildcards):
+    """The regions of the training corpus that the models of the reward read."""
+    models = graph.reward_models(wildcards.captioner).values()
+    every = dict.fromkeys(path for model in models for path in model["features"])
+    return [path for path in every if path.startswith("results/regions/")]
+
+
+def hard_negatives(wildcards):
+    """The nearest neighbours of the training images, if the reward has hard negatives."""
+    models = graph.reward_models(wildcards.captioner).values()
+    return [path for model in models for path in model.get("neighbours", [])]
+
+
+def reward_models(wildcards):
+    """The retrievers and scorers that the reward asks: the folder of each, and the tables that it reads."""
+    return graph.reward_models(wildcards.captioner)
+
+
 rule finetune_captioner:
     input:
-        parent_config=lab.parent("config.json"),
-        parent_weights=lab.parent("model.safetensors"),
-        parent_tokenizer=lab.parent("tokenizer.json"),
-        parent_ancestors=lab.parent_ancestors,
-        images=lab.training_table("captioner", "images"),
-        features=lab.training_features,
-        captions=lab.reward_models.captions,
-        reward_models=lab.reward_models.files,
-        reward_models_features=lab.reward_models.tables("features"),
-        reward_models_regions=lab.reward_models.tables("regions"),
-        neighbours=lab.reward_models.neighbours,
+        parent_config=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/config.json",
+        parent_weights=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/model.safetensors",
+        parent_tokenizer=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/tokenizer.json",
+        parent_ancestors=parent_ancestors,
+        images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
+        features=training_images,
+        captions=training_references,
+        reward_models=reward_model_files,
+        reward_models_features=reward_model_features,
+        reward_models_regions=reward_model_regions,
+        neighbours=hard_negatives,
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -31,13 +70,13 @@ rule finetune_captioner:
     log:
         "results/logs/finetune_captioner/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "finetuned"),
+        captioner=graph.names_of("captioners", "finetuned"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(
+        mem_mb=graph.memory(
             12000,
             parent_weights=4,  # with Adam's averages, and a copy for the divergence
             parent_ancestors=2,
@@ -49,12 +88,10 @@ rule finetune_captioner:
         runtime=2880,
         gpu=1,
     params:
-        **lab.software(
-            "finetune_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used
-        ),
-        config=lab.captioner_block,
-        reward_models=lab.reward_models.asked,
-        seed=lab.value("captioner", "seed"),
+        **graph.software("finetune_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=training_modules),
+        config=training_config,
+        reward_models=reward_models,
+        seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "finetune the captioner {wildcards.captioner}"
     script:
@@ -63,18 +100,21 @@ rule finetune_captioner:
 
 rule measure_rewards:
     input:
-        **lab.captioner_inputs,
-        parent_config=lab.parent("config.json"),
-        parent_weights=lab.parent("model.safetensors"),
-        parent_tokenizer=lab.parent("tokenizer.json"),
-        parent_ancestors=lab.parent_ancestors,
-        images=lab.training_table("captioner", "images"),
-        features=lab.training_features,
-        captions=lab.reward_models.captions,
-        reward_models=lab.reward_models.files,
-        reward_models_features=lab.reward_models.tables("features"),
-        reward_models_regions=lab.reward_models.tables("regions"),
-        neighbours=lab.reward_models.neighbours,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
+        parent_config=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/config.json",
+        parent_weights=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/model.safetensors",
+        parent_tokenizer=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/tokenizer.json",
+        parent_ancestors=parent_ancestors,
+        images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
+        features=training_images,
+        captions=training_references,
+        reward_models=reward_model_files,
+        reward_models_features=reward_model_features,
+        reward_models_regions=reward_model_regions,
+        neighbours=hard_negatives,
     output:
         "results/captioners/{captioner}/rewards.parquet",
         provenance="results/provenance/measure_rewards/{captioner}.json",
@@ -86,7 +126,7 @@ rule measure_rewards:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(
+        mem_mb=graph.memory(
             8000,
             weights=2,
             ancestors=2,
@@ -100,11 +140,11 @@ rule measure_rewards:
         runtime=240,
         gpu=1,
     params:
-        **lab.software("measure_rewards", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=lab.reward_models.used),
+        **graph.software("measure_rewards", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=training_modules),
         batch=lab.validity.batch,
         decoding=lab.validity.greedy,
         reward=lab.validity.reward,
-        reward_models=lab.reward_models.asked,
+        reward_models=reward_models,
     message:
         "measure the reward of greedy captions of training images before and after the training of {wildcards.captioner}"
     script:

@@ -5,33 +5,58 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 """
 
 
+def images_to_caption(wildcards):
+    """The tables of each corpus that a captioner reads: features, regions with tags, or the images."""
+    corpora = evaluated_corpora(wildcards)
+    return [path for corpus in corpora for path in graph.images_for(wildcards.captioner, corpus)]
+
+
+def described_images(wildcards):
+    """The captions of corpora with images that nobody described: those images are candidates only."""
+    corpora = (corpus for corpus in evaluated_corpora(wildcards) if graph.is_partly_described(corpus))
+    return [f"results/corpora/{corpus}/captions.parquet" for corpus in corpora]
+
+
+def decoding(wildcards):
+    """The decoding of an evaluation."""
+    return graph.block("decodings", settings.evaluations[wildcards.evaluation].decoding)
+
+
+def sampling_seed(wildcards):
+    """The seed of captions that are drawn; 0 if none are drawn, so that no other seed matters."""
+    return settings.seed if decoding(wildcards)["kind"] == "sample" else 0
+
+
 rule generate_captions:
     input:
-        **lab.captioner_inputs,
-        images=lab.evaluated_tables("images"),
-        described=lab.described,
-        features=lab.evaluated_features,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
+        images=evaluated_images,
+        described=described_images,
+        features=images_to_caption,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
         provenance="results/provenance/generate_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/generate_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
-        evaluation=lab.of_kind("evaluations", "whole"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        evaluation=graph.names_of("evaluations", "whole"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, weights=2, ancestors=2, features=0.1),
+        mem_mb=graph.memory(8000, weights=2, ancestors=2, features=0.1),
         runtime=480,
         gpu=1,
     params:
-        **lab.software("generate_captions", "torch", "tokenizers", loads=lab.captioner_family),
-        corpora=lab.evaluated_corpora,
-        splits=lab.of_corpora(lab.evaluation_split),
-        decoding=lab.decoding_block,
-        seed=lab.decoding_seed,
+        **graph.software("generate_captions", "torch", "tokenizers", loads=captioner_modules),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
+        decoding=decoding,
+        seed=sampling_seed,
         shard=lambda wildcards: wildcards.get("shard", "0-of-1"),
     message:
         "caption the images of {wildcards.evaluation} by {wildcards.captioner}"
@@ -46,23 +71,29 @@ use rule generate_captions as generate_shard with:
     log:
         "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
-        evaluation=lab.of_kind("evaluations", "in-shards"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        evaluation=graph.names_of("evaluations", "in-shards"),
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
 
 
+def shards_of_captions(wildcards):
+    """The shards of a captioner's captions for an evaluation."""
+    shards = shard_names(settings.evaluations[wildcards.evaluation].shards)
+    return [f"results/captions/{wildcards.captioner}/{wildcards.evaluation}/{shard}.parquet" for shard in shards]
+
+
 rule join_captions:
     input:
-        lab.captioned_shards,
+        shards_of_captions,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
         provenance="results/provenance/join_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/join_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "pretrained", "imported", "finetuned", "snapshot"),
-        evaluation=lab.of_kind("evaluations", "in-shards"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        evaluation=graph.names_of("evaluations", "in-shards"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -70,26 +101,36 @@ rule join_captions:
         mem_mb=2000,
         runtime=30,
     params:
-        **lab.software("join_captions"),
-        corpora=lab.evaluated_corpora,
+        **graph.software("join_captions"),
+        corpora=evaluated_corpora,
     message:
         "join the captions of {wildcards.evaluation} by {wildcards.captioner}"
     script:
         "../scripts/join_captions.py"
 
 
+def caption_files(wildcards):
+    """The files of captions that were made elsewhere, one for each corpus; none for human captions."""
+    corpora = evaluated_corpora(wildcards)
+    return [
+        path
+        for corpus in corpora
+        for path in graph.files_of("captioners", wildcards.captioner, "captions", corpus=corpus)
+    ]
+
+
 rule import_captions:
     input:
-        files=lab.given_captions,
-        images=lab.evaluated_tables("images"),
-        captions=lab.evaluated_tables("captions"),
+        files=caption_files,
+        images=evaluated_images,
+        captions=evaluated_captions,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
         provenance="results/provenance/import_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/import_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "file", "human"),
+        captioner=graph.names_of("captioners", "file", "human"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -97,10 +138,10 @@ rule import_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("import_captions"),
-        config=lab.settings("captioner", "captions"),
-        corpora=lab.evaluated_corpora,
-        splits=lab.of_corpora(lab.evaluation_split),
+        **graph.software("import_captions"),
+        config=lambda wildcards: graph.block("captioners", wildcards.captioner, "captions"),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
     message:
         "import the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:

@@ -32,10 +32,10 @@ rule read_judgements:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, captions=20),
+        mem_mb=graph.memory(4000, captions=20),
         runtime=30,
     params:
-        **lab.software("read_judgements", loads=lab.judgements.reader),
+        **graph.software("read_judgements", loads=lab.judgements.reader),
         config=lab.judgements.block,
         data=lab.data,
     message:
@@ -61,12 +61,12 @@ rule correlate_judgements:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, lab.judgements.pairs, ratings=20),  # the square of the images, and rows of ratings
+        mem_mb=graph.memory(4000, lab.judgements.pairs, ratings=20),  # the square of the images, and rows of ratings
         runtime=60,
     params:
-        **lab.software("correlate_judgements", "numpy", "scipy", loads=lab.judgements.metrics),
+        **graph.software("correlate_judgements", "numpy", "scipy", loads=lab.judgements.metrics),
         factors=lab.judgements.factors,
-        seed=lab.config["seed"],
+        seed=settings.seed,
     message:
         "hold metrics against the judgements {wildcards.judgements}"
     script:

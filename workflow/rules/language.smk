@@ -25,7 +25,7 @@ rule train_language_model:
         mem_mb=8000,
         runtime=60,
     params:
-        **lab.software("train_language_model", "numpy", "pycocoevalcap"),
+        **graph.software("train_language_model", "numpy", "pycocoevalcap"),
         splits=lab.language.splits(),
     message:
         "train the trigram language model"
@@ -50,8 +50,8 @@ rule tag_references:
         mem_mb=4000,
         runtime=60,
     params:
-        **lab.software("tag_references", *lab.language.tagger_libraries()),
-        split=lab.value("corpus", "evaluation_split"),
+        **graph.software("tag_references", *lab.language.tagger_libraries()),
+        split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
         tagger=lab.language.tagger,
     message:
         "tag the references of {wildcards.corpus}"
@@ -77,7 +77,7 @@ rule measure_language:
         mem_mb=4000,
         runtime=120,
     params:
-        **lab.software("measure_language", "numpy", *lab.language.tagger_libraries()),
+        **graph.software("measure_language", "numpy", *lab.language.tagger_libraries()),
         tagger=lab.language.tagger,
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
@@ -89,10 +89,10 @@ rule construct_captions:
     input:
         captions=lab.construction.captions,
         tags=lab.construction.tags,
-        images=lab.evaluated_tables("images"),
-        references=lab.evaluated_tables("captions"),
+        images=evaluated_images,
+        references=evaluated_captions,
         mined=lab.construction.mined_tags,
-        templates=lab.shipped("config/published/probing_templates.csv"),
+        templates=graph.shipped("config/published/probing_templates.csv"),
         tagger=lab.language.tagger_files(),
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
@@ -101,7 +101,7 @@ rule construct_captions:
     log:
         "results/logs/construct_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=lab.of_kind("captioners", "constructed"),
+        captioner=graph.names_of("captioners", "constructed"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -109,13 +109,13 @@ rule construct_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        **lab.software("construct_captions", *lab.language.tagger_libraries()),
+        **graph.software("construct_captions", *lab.language.tagger_libraries()),
         config=lab.construction.block,
-        corpora=lab.evaluated_corpora,
-        splits=lab.of_corpora(lab.evaluation_split),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
         mined=lab.construction.mined_models,
         tagger=lab.language.tagger,
-        seed=lab.value("captioner", "seed"),
+        seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
     script:
@@ -137,7 +137,7 @@ rule associate_lemmas:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("associate_lemmas"),
+        **graph.software("associate_lemmas"),
         types=lab.language.caption_types(),
     message:
         "find the adjectives and nouns of each type of captions"

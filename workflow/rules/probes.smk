@@ -7,7 +7,10 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 rule encode_scenes:
     input:
-        **lab.captioner_inputs,
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        ancestors=ancestors,
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
         pmi="results/ablation/pmi.parquet",
@@ -24,11 +27,11 @@ rule encode_scenes:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, features=1),
+        mem_mb=graph.memory(8000, features=1),
         runtime=240,
         gpu=1,
     params:
-        **lab.software("encode_scenes", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
+        **graph.software("encode_scenes", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
         config={
             **lab.scene_analysis.part("ablation", "mask"),
             **lab.scene_analysis.part_on_labels("probes", "scenes", "selection", "images", "objects"),
@@ -58,10 +61,10 @@ rule train_probe:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, tags=10),
+        mem_mb=graph.memory(4000, tags=10),
         runtime=480,
     params:
-        **lab.software("train_probe", "numpy", "scikit-learn", "scipy"),
+        **graph.software("train_probe", "numpy", "scikit-learn", "scipy"),
         config=lab.scene_analysis.part("probes", "test_shares", "seeds", "search"),
         captioner=lab.scene_analysis.role,
         seed=lab.scene_analysis.seed(),

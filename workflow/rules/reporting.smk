@@ -26,14 +26,14 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        **lab.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
+        **graph.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
         evaluations=lab.evaluation_contexts(),
         unreferenced=lab.unreferenced(),
         lineage=lab.lineage(),
         trainings=lab.trainings,
         factors=lab.score_factors(),
         ends=lab.papers.compared(),
-        seed=lab.config["seed"],
+        seed=settings.seed,
     message:
         "summarise every evaluation, with intervals"
     script:
@@ -55,7 +55,7 @@ rule collect_evaluation:
         mem_mb=2000,
         runtime=10,
     params:
-        **lab.software("collect_evaluation"),
+        **graph.software("collect_evaluation"),
         humans=lab.validity.humans(),
         provenance=lab.provenance(),
     message:
@@ -79,9 +79,9 @@ rule collect_rewards:
         mem_mb=2000,
         runtime=10,
     params:
-        **lab.software("collect_rewards", "numpy"),
+        **graph.software("collect_rewards", "numpy"),
         trainings=lab.validity.trainings(),
-        seed=lab.config["seed"],
+        seed=settings.seed,
         provenance=lab.provenance(),
     message:
         "write the rewards before and after trainings into one table"
@@ -104,7 +104,7 @@ rule collect_judgements:
         mem_mb=2000,
         runtime=10,
     params:
-        **lab.software("collect_judgements"),
+        **graph.software("collect_judgements"),
         judgements=list(lab.judgements.sets),
         simulated=lab.judgements.simulated_sets(),
         provenance=lab.provenance(),
@@ -137,7 +137,7 @@ rule measure_validity:
         mem_mb=4000,
         runtime=30,
     params:
-        **lab.software("measure_validity", "numpy", "scipy"),
+        **graph.software("measure_validity", "numpy", "scipy"),
         corpus=lab.validity.corpus(),
         humans=lab.validity.humans(),
         rewarding=lab.validity.rewarding(),
@@ -146,7 +146,7 @@ rule measure_validity:
         rewarded={name: training["corpus"] for name, training in lab.validity.trainings().items()},
         toyworld=lab.validity.toyworld(),
         study_human=lab.study.people(),
-        seed=lab.config["seed"],
+        seed=settings.seed,
         provenance=lab.provenance(),
     message:
         "measure what must hold for the experiments of this run to mean something"
@@ -171,7 +171,7 @@ rule collect_language_tables:
         mem_mb=2000,
         runtime=10,
     params:
-        **lab.software("collect_language_tables"),
+        **graph.software("collect_language_tables"),
         captioners=lab.language.captioners(),
         provenance=lab.provenance(),
     message:
@@ -278,7 +278,7 @@ rule check_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        **lab.software("check_claims", "scipy", loads=dict.fromkeys(lab.papers.evidence_modules(), ())),
+        **graph.software("check_claims", "scipy", loads=dict.fromkeys(lab.papers.evidence_modules(), ())),
         papers=lab.papers.evidence_params(),
         provenance=lab.provenance(),
     message:
@@ -303,7 +303,7 @@ rule collect_cost:
         mem_mb=1000,
         runtime=10,
     params:
-        **lab.software("collect_cost"),
+        **graph.software("collect_cost"),
         stages=lambda wildcards: {
             rule.name: Path(rule.snakefile).stem
             for rule in workflow.rules
@@ -333,7 +333,7 @@ rule collect_table:
         mem_mb=1000,
         runtime=10,
     params:
-        **lab.software("collect_table"),
+        **graph.software("collect_table"),
     message:
         "put {wildcards.table} into results/tables/, alone"
     script:
@@ -365,7 +365,7 @@ rule collect_tables:
         mem_mb=1000,
         runtime=10,
     params:
-        **lab.software("collect_tables"),
+        **graph.software("collect_tables"),
         papers=lab.papers.citations(),
         figures=lab.papers.labels(),
         pages={page.file: [page.title, page.sentence] for page in lab.pages()},

@@ -21,9 +21,9 @@ checkpoint retrieve:
         mem_mb=2000,
         runtime=1440,
     params:
-        **lab.software("retrieve"),
+        **graph.software("retrieve"),
         sources=lab.fetched(),
-        data=lab.data,
+        data=graph.data,
     message:
         "fetch what is missing below {params.data}"
     script:

@@ -8,32 +8,50 @@ results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each ca
 """
 
 
+def boxed_objects(wildcards):
+    """The annotated objects of a corpus, if the regions are their boxes."""
+    annotated = settings.regions[wildcards.regions].source == "boxes"
+    return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
+
+
+def region_encoder(wildcards):
+    """The encoder whose features are pooled in boxes, as a list, which is empty for a detector."""
+    encoder = getattr(settings.regions[wildcards.regions], "encoder", None)
+    return [encoder] if encoder else []
+
+
 rule extract_regions:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        objects=lab.regions.objects("regions"),
-        encoder_config=lab.embedding.file_of(lab.regions.pooled, "config.json"),
-        encoder_weights=lab.embedding.file_of(lab.regions.pooled, "model.safetensors"),
-        weights=lab.files_of("regions", "weights"),
+        objects=boxed_objects,
+        encoder_config=lambda wildcards: [f"results/encoders/{one}/config.json" for one in region_encoder(wildcards)],
+        encoder_weights=lambda wildcards: [
+            f"results/encoders/{one}/model.safetensors" for one in region_encoder(wildcards)
+        ],
+        weights=lambda wildcards: graph.files_of("regions", wildcards.regions, "weights"),
     output:
         "results/regions/{regions}/{corpus}/{shard}.parquet",
         provenance="results/provenance/extract_regions/{regions}/{corpus}/{shard}.json",
     log:
         "results/logs/extract_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
-        regions=lab.of_kind("regions", "boxes", "detector"),
+        regions=graph.names_of("regions", "boxes", "detector"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, images=2, objects=10),
+        mem_mb=graph.memory(8000, images=2, objects=10),
         runtime=720,
         gpu=1,
     params:
-        **lab.software(
-            "extract_regions", "torch", "torchvision", "pillow", loads=lab.embedding.loaded_of(lab.regions.pooled)
+        **graph.software(
+            "extract_regions",
+            "torch",
+            "torchvision",
+            "pillow",
+            loads=lambda wildcards: graph.encoder_modules(*region_encoder(wildcards)),
         ),
-        config=lab.settings("regions", "files", "encoder"),
+        config=lambda wildcards: graph.block("regions", wildcards.regions, "files", "encoder"),
     message:
         "extract the regions {wildcards.regions} of part {wildcards.shard} of {wildcards.corpus}"
     script:
@@ -43,34 +61,44 @@ rule extract_regions:
 rule read_regions:
     input:
         images="results/corpora/{corpus}/images.parquet",
-        files=lab.files_of("regions", "files"),
+        files=lambda wildcards: graph.files_of("regions", wildcards.regions, "files", corpus=wildcards.corpus),
     output:
         "results/regions/{regions}/{corpus}/{shard}.parquet",
         provenance="results/provenance/read_regions/{regions}/{corpus}/{shard}.json",
     log:
         "results/logs/read_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
-        regions=lab.of_kind("regions", "files"),
+        regions=graph.names_of("regions", "files"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(6000, images=2),
+        mem_mb=graph.memory(6000, images=2),
         runtime=720,
     params:
-        **lab.software("read_regions"),
-        config=lab.settings("regions", "files", "encoder"),
+        **graph.software("read_regions"),
+        config=lambda wildcards: graph.block("regions", wildcards.regions, "files", "encoder"),
     message:
         "read the regions {wildcards.regions} of {wildcards.corpus}"
     script:
         "../scripts/read_regions.py"
 
 
+def scorer_config(wildcards):
+    """What the import or training of a scorer depends on, beside its inputs."""
+    return graph.scorer(wildcards.scorer)
+
+
+def scorer_modules(wildcards):
+    """The modules of the family of a scorer, and of the encoder that it is."""
+    return graph.scorer_modules(wildcards.scorer)
+
+
 rule import_scorer:
     input:
-        weights=lab.scoring.file("weights"),
-        vocabulary=lab.scoring.file("vocabulary"),
-        beside=lab.files_of("scorer", "config"),
+        weights=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "weights")[0],
+        vocabulary=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "vocabulary")[0],
+        beside=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "config"),
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
@@ -79,16 +107,16 @@ rule import_scorer:
     log:
         "results/logs/import_scorer/{scorer}.log",
     wildcard_constraints:
-        scorer=lab.of_kind("scorers", "imported"),
+        scorer=graph.names_of("scorers", "imported"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(3000, weights=4),
+        mem_mb=graph.memory(3000, weights=4),
         runtime=30,
     params:
-        **lab.software("import_scorer", "torch", "tokenizers", loads=lab.scoring.used),
-        config=lab.scoring.block,
+        **graph.software("import_scorer", "torch", "tokenizers", loads=scorer_modules),
+        config=scorer_config,
     message:
         "import the scorer {wildcards.scorer}"
     script:
@@ -97,8 +125,8 @@ rule import_scorer:
 
 rule adopt_encoder:
     input:
-        config=lab.scoring.encoder("config.json"),
-        weights=lab.scoring.encoder("model.safetensors"),
+        config=lambda wildcards: f"results/encoders/{settings.scorers[wildcards.scorer].encoder}/config.json",
+        weights=lambda wildcards: f"results/encoders/{settings.scorers[wildcards.scorer].encoder}/model.safetensors",
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
@@ -106,30 +134,49 @@ rule adopt_encoder:
     log:
         "results/logs/adopt_encoder/{scorer}.log",
     wildcard_constraints:
-        scorer=lab.of_kind("scorers", "encoder"),
+        scorer=graph.names_of("scorers", "encoder"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(3000, weights=4),
+        mem_mb=graph.memory(3000, weights=4),
         runtime=30,
     params:
-        **lab.software("adopt_encoder", "torch", "tokenizers", loads=lab.scoring.used),
-        config=lab.scoring.block,
+        **graph.software("adopt_encoder", "torch", "tokenizers", loads=scorer_modules),
+        config=scorer_config,
     message:
         "make an encoder the scorer {wildcards.scorer}"
     script:
         "../scripts/adopt_encoder.py"
 
 
+def scorer_training_images(wildcards):
+    """The tables of the training corpus that a scorer reads."""
+    return graph.images_for_scorer(wildcards.scorer, settings.scorers[wildcards.scorer].corpus)
+
+
+def similar_images(wildcards):
+    """The features that say which images of the training corpus are alike."""
+    scorer = settings.scorers[wildcards.scorer]
+    return graph.features_of(scorer.negatives.encoder, scorer.corpus)
+
+
+def word_encoder(wildcards):
+    """The encoder that word pieces start from, as a list, which is empty for a random start."""
+    scorer = settings.scorers[wildcards.scorer]
+    return [settings.regions[scorer.regions].encoder] if scorer.word_embeddings == "encoder" else []
+
+
 rule pretrain_scorer:
     input:
-        images=lab.training_table("scorer", "images"),
-        captions=lab.training_table("scorer", "captions"),
-        regions=lab.scoring.training_regions,
-        neighbours=lab.scoring.training_neighbours,
-        encoder_config=lab.embedding.file_of(lab.scoring.words_encoder, "config.json"),
-        encoder_weights=lab.embedding.file_of(lab.scoring.words_encoder, "model.safetensors"),
+        images=lambda wildcards: f"results/corpora/{settings.scorers[wildcards.scorer].corpus}/images.parquet",
+        captions=lambda wildcards: f"results/corpora/{settings.scorers[wildcards.scorer].corpus}/captions.parquet",
+        regions=scorer_training_images,
+        neighbours=similar_images,
+        encoder_config=lambda wildcards: [f"results/encoders/{one}/config.json" for one in word_encoder(wildcards)],
+        encoder_weights=lambda wildcards: [
+            f"results/encoders/{one}/model.safetensors" for one in word_encoder(wildcards)
+        ],
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
@@ -140,31 +187,60 @@ rule pretrain_scorer:
     log:
         "results/logs/pretrain_scorer/{scorer}.log",
     wildcard_constraints:
-        scorer=lab.of_kind("scorers", "trained"),
+        scorer=graph.names_of("scorers", "trained"),
     priority: 10  # Trainings are the longest way through the DAG.
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, captions=20, neighbours=2),
+        mem_mb=graph.memory(8000, captions=20, neighbours=2),
         runtime=1440,
         gpu=1,
     params:
-        **lab.software("pretrain_scorer", "numpy", "torch", "tokenizers", loads=lab.scoring.trained_with),
-        config=lab.scoring.block,
-        seed=lab.value("scorer", "seed"),
-        split=lab.scoring.training_split,
+        **graph.software(
+            "pretrain_scorer",
+            "numpy",
+            "torch",
+            "tokenizers",
+            loads=lambda wildcards: {
+                **scorer_modules(wildcards),
+                **graph.encoder_modules(*word_encoder(wildcards)),
+            },
+        ),
+        config=scorer_config,
+        seed=lambda wildcards: settings.scorers[wildcards.scorer].seed,
+        split=lambda wildcards: settings.corpora[settings.scorers[wildcards.scorer].corpus].evaluation_split,
     message:
         "train the scorer {wildcards.scorer} to match images and captions"
     script:
         "../scripts/pretrain_scorer.py"
 
 
+def evaluation_scorers(wildcards):
+    """The scorers of an evaluation, with the tables of each corpus that each scorer reads."""
+    evaluation = settings.evaluations[wildcards.evaluation]
+    return {
+        scorer: {corpus: graph.images_for_scorer(scorer, corpus) for corpus in evaluation.corpora}
+        for scorer in evaluation.scorers
+    }
+
+
+def evaluation_scorer_files(wildcards):
+    """The files of the scorers of an evaluation."""
+    return [path for scorer in evaluation_scorers(wildcards) for path in graph.scorer_files(scorer)]
+
+
+def evaluation_scorer_images(wildcards):
+    """The tables that the scorers of an evaluation read."""
+    tables = (path for of in evaluation_scorers(wildcards).values() for paths in of.values() for path in paths)
+    return list(dict.fromkeys(tables))
+
+
 rule score_alignment:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        scorers=lab.scoring.evaluated_folders,
-        features=lab.scoring.evaluated_features,
+        scorers=evaluation_scorer_files,
+        features=evaluation_scorer_images,
     output:
         "results/evaluation/{captioner}/{evaluation}/alignment.parquet",
         provenance="results/provenance/score_alignment/{captioner}/{evaluation}.json",
@@ -174,12 +250,17 @@ rule score_alignment:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(8000, captions=20, scorers=2),
+        mem_mb=graph.memory(8000, captions=20, scorers=2),
         runtime=480,
         gpu=1,
     params:
-        **lab.software("score_alignment", "torch", "tokenizers", loads=lab.scoring.evaluated_with),
-        sources=lab.scoring.sources,
+        **graph.software(
+            "score_alignment",
+            "torch",
+            "tokenizers",
+            loads=lambda wildcards: graph.scorer_modules(*evaluation_scorers(wildcards)),
+        ),
+        sources=evaluation_scorers,
     message:
         "score how well the captions of {wildcards.captioner} for {wildcards.evaluation} match their images"
     script:

@@ -22,17 +22,17 @@ rule sample_stimuli:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, features=2.5),
+        mem_mb=graph.memory(4000, features=2.5),
         runtime=60,
         gpu=1,
     params:
-        **lab.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder)),
+        **graph.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder)),
         config=lab.study.block(),
         corpus=lab.study.corpus(),
         split=lab.study.split(),
         captioners=lab.study.captioners(),
         people=lab.study.people(),
-        seed=lab.config["seed"],
+        seed=settings.seed,
     message:
         "choose the sets of images of the study"
     script:
@@ -44,10 +44,10 @@ rule build_study:
         stimuli="results/study/stimuli.parquet",
         images=lab.study.table("images"),
         exclude=lab.study.data("exclude"),
-        consent=lab.study.data("consent") or [lab.shipped("resources/study/consent.txt")],
-        page=lab.shipped("resources/study/page.html"),
-        review=lab.shipped("resources/study/review.html"),
-        experiment=lab.shipped("resources/study/study.psyexp"),
+        consent=lab.study.data("consent") or [graph.shipped("resources/study/consent.txt")],
+        page=graph.shipped("resources/study/page.html"),
+        review=graph.shipped("resources/study/review.html"),
+        experiment=graph.shipped("resources/study/study.psyexp"),
     output:
         web=directory("results/study/web"),
         psychopy=directory("results/study/psychopy"),
@@ -59,10 +59,10 @@ rule build_study:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(2000, images=2),
+        mem_mb=graph.memory(2000, images=2),
         runtime=60,
     params:
-        **lab.software("build_study", "pillow"),
+        **graph.software("build_study", "pillow"),
         post=lab.study.config.get("post"),
     message:
         "build the web page and the PsychoPy experiment of the study"
@@ -83,13 +83,13 @@ rule simulate_responses:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=lab.memory(4000, features=2.5),
+        mem_mb=graph.memory(4000, features=2.5),
         runtime=60,
         gpu=1,
     params:
-        **lab.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating)),
+        **graph.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating)),
         participants=lab.study.number_simulated,
-        seed=lab.config["seed"],
+        seed=settings.seed,
     message:
         "let simulated participants, driven by a retriever, take part in the study"
     script:
@@ -118,8 +118,8 @@ rule analyse_responses:
         mem_mb=2000,
         runtime=30,
     params:
-        **lab.software("analyse_responses", "numpy", "scipy"),
-        seed=lab.config["seed"],
+        **graph.software("analyse_responses", "numpy", "scipy"),
+        seed=settings.seed,
     message:
         "analyse the answers of {wildcards.participants} participants"
     script:

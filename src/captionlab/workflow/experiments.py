@@ -38,6 +38,7 @@ from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
+from captionlab.workflow.settings import Settings
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 
@@ -53,6 +54,7 @@ class Experiments(Basis):
 
     def __init__(self, config: Block, root: Path | str):
         super().__init__(with_judgements(checked(config, Path(root))), root)
+        self.settings = Settings(self.config)
         # The same files where rules read them, and those that they are read with where they are adapters.
         self.captioner_inputs: Mapping[str, Any] = {
             **self.captioner_model,

@@ -1,0 +1,159 @@
+"""What rules share: software of jobs, memory, files that a config names, and tables that models read.
+
+Rules call these functions with names of blocks. Input functions stand in the rules (workflow/rules/).
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from captionlab.corpora.inputs import input_files
+from captionlab.workflow import basis
+from captionlab.workflow.basis import Loaded, Wildcards, memory, on_disk
+from captionlab.workflow.blocks import Block, normalise, root_of, without
+from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.families import readers
+
+# Parts of the block of a captioner that its inputs or other parameters stand for.
+_READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
+
+
+class Graph:
+    """Functions of a config that rules share."""
+
+    memory = staticmethod(memory)
+
+    def __init__(self, lab: Experiments):
+        self._lab = lab
+        self.data: str = lab.data
+
+    # ------------------------------------------------------------------------------------- software and files
+    def software(
+        self, script: str, *libraries: str, loads: Callable[[Wildcards], Loaded] | Loaded | None = None
+    ) -> Block:
+        """Return the parameters `code`, a fingerprint of all code that a script reaches, and `versions` of libraries.
+
+        `loads` are the modules that the script loads by name, each with its libraries, or a function of the wildcards.
+        """
+        return self._lab.software(script, *libraries, loads=loads)
+
+    def names_of(self, section: str, *kinds: str) -> str:
+        """Return a regular expression of the names in a section whose blocks are of one of these kinds."""
+        return self._lab.of_kind(section, *kinds)
+
+    def shipped(self, path: str) -> str:
+        """Return a file that comes with the workflow."""
+        return self._lab.shipped(path)
+
+    def files_of(self, section: str, name: str, *keys: str, corpus: str | None = None) -> list[str]:
+        """Return the files and folders that a block names under these keys; of files by corpus those of one corpus."""
+        block = self._lab.config[section][name]
+        named = [block[key] for key in keys if key in block]
+        chosen = [files.get(corpus, []) if isinstance(files, dict) else files for files in named]
+        return [self._lab.given(path) for files in chosen for path in basis.listed(files)]
+
+    def block(self, section: str, name: str, *others: str) -> Block:
+        """Return the part of a block that a job depends on: all keys but `others`, which its inputs stand for."""
+        return dict(normalise(without(self._lab.config[section][name], *others)))
+
+    def input_files(self, corpus: str) -> list[Path]:
+        """Return the files and folders that the reader of a corpus reads before it starts; images are none of them."""
+        self._lab.wait_for(self._lab.corpus_paths(corpus))
+        return input_files(self._lab.corpora[corpus], Path(self.data))
+
+    def encoder_weights(self, encoder: str) -> list[str]:
+        """Return the files that an encoder is imported from; none if open_clip downloads it by its published name."""
+        return self._lab.embedding.weights(SimpleNamespace(encoder=encoder))
+
+    def is_partly_described(self, corpus: str) -> bool:
+        """Return whether a corpus has images that nobody described."""
+        facts = readers().get(self._lab.corpora[corpus]["reader"])
+        return facts is not None and facts.undescribed
+
+    # ------------------------------------------------------------------------------------- what models read
+    def features_of(self, encoder: str, corpus: str) -> list[str]:
+        """Return the tables of a corpus with the output of an encoder."""
+        return self._lab.embedding.features(encoder, corpus)
+
+    def regions_of(self, regions: str, corpus: str) -> list[str]:
+        """Return the tables of a corpus with regions."""
+        return self._lab.regions.tables(regions, corpus)
+
+    def images_for(self, captioner: str, corpus: str) -> list[str]:
+        """Return the tables of a corpus that a captioner reads: features, regions with tags, or the images."""
+        return self._lab.regions.captioner_tables(captioner, corpus)
+
+    def images_for_scorer(self, scorer: str, corpus: str) -> list[str]:
+        """Return the tables of a corpus that a scorer reads: features, regions, or the images."""
+        return self._lab.scoring.features(scorer, corpus)
+
+    def scorer_files(self, scorer: str) -> list[str]:
+        """Return the files of a scorer."""
+        return self._lab.scoring.folder(scorer)
+
+    def ancestor_files(self, captioner: str) -> list[str]:
+        """Return the files of the captioners without which a captioner is not read, because it is adapters."""
+        return self._lab.ancestor_files(captioner)
+
+    def root_of(self, captioner: str) -> Any:
+        """Return the block of the captioner at the top of a line of parents."""
+        return self._lab.settings.captioners[root_of(self._lab.config, captioner)]
+
+    def is_learned_from(self, encoder: str, corpus: str) -> bool:
+        """Return whether anything learns from the embeddings of a corpus, or scenes are analysed by them."""
+        return (encoder, corpus) in self._lab._wholly_embedded
+
+    # --------------------------------------------------------------------------------------------- trainings
+    def training(self, captioner: str) -> Block:
+        """Return what the training or import of a captioner depends on, with the decodings that it names spelled out."""
+        return self._lab.captioner_block(SimpleNamespace(captioner=captioner))
+
+    def scorer(self, scorer: str) -> Block:
+        """Return what the import or training of a scorer depends on, files and names aside."""
+        return self._lab.scoring.block(SimpleNamespace(scorer=scorer))
+
+    def needs_references(self, captioner: str) -> bool:
+        """Return whether a training reads references: for its objective, its validation or its reward."""
+        return bool(self._lab.reward_models.captions(SimpleNamespace(captioner=captioner)))
+
+    def reward_models(self, captioner: str) -> Block:
+        """Return the retrievers and scorers that the reward of a captioner asks.
+
+        By `encoders/<name>` or `scorers/<name>` each has its `directory`, the `features` of the training corpus that it
+        reads, and `neighbours`, the table of hard negatives, if its reward has some.
+        """
+        return self._lab.reward_models.asked(SimpleNamespace(captioner=captioner))
+
+    # ----------------------------------------------------------------------------- modules that scripts load
+    def plugins(self, package: str, names: Iterable[str], definition: str = "") -> Loaded:
+        """Return the modules of plug-ins of a package, or a definition of each, with their libraries."""
+        return basis.loaded(package, names, definition)
+
+    def captioner_modules(self, *captioners: str) -> Loaded:
+        """Return the modules that a script loads which uses or trains these captioners."""
+        return self._lab.loaded_captioners(*captioners)
+
+    def encoder_modules(self, *encoders: str) -> Loaded:
+        """Return the modules that a script loads which uses these encoders."""
+        return self._lab.embedding.loaded(encoders)
+
+    def scorer_modules(self, *scorers: str) -> Loaded:
+        """Return the modules that a script loads which uses these scorers."""
+        return self._lab.scoring.loaded(scorers)
+
+    def training_modules(self, captioner: str) -> Loaded:
+        """Return the modules that a training loads: family, objective, rewards, and the models that rewards ask."""
+        return self._lab.reward_models.used(SimpleNamespace(captioner=captioner))
+
+
+def rows_of(table: str) -> int:
+    """Return the number of rows of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(table).num_rows)
+
+
+def own(path: str | Path) -> str:
+    """Return a file that no job makes, as an input."""
+    return on_disk(path)

@@ -1,0 +1,60 @@
+"""The config of a run as typed blocks: one for each training of a block with seeds, and one for each snapshot."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from captionlab.config import walking
+from captionlab.config.model import Block, Model
+from captionlab.config.walking import Part
+
+SECTIONS = (
+    "corpora",
+    "encoders",
+    "regions",
+    "tags",
+    "scorers",
+    "captioners",
+    "decodings",
+    "evaluations",
+    "judgements",
+    "metrics",
+)
+
+
+class Settings:
+    """The sections of a config, each block a model; `config` was checked and has all defaults."""
+
+    def __init__(self, config: Block):
+        self.name: str = config["name"]
+        self.seed: int = config["seed"]
+        blocks = {section: config[section] for section in SECTIONS}
+        typed = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
+        self.corpora: Mapping[str, Any] = typed["corpora"]
+        self.encoders: Mapping[str, Any] = typed["encoders"]
+        self.regions: Mapping[str, Any] = typed["regions"]
+        self.tags: Mapping[str, Any] = typed["tags"]
+        self.scorers: Mapping[str, Any] = typed["scorers"]
+        self.captioners: Mapping[str, Any] = typed["captioners"]
+        self.decodings: Mapping[str, Any] = typed["decodings"]
+        self.evaluations: Mapping[str, Any] = typed["evaluations"]
+        self.judgements: Mapping[str, Any] = typed["judgements"]
+        self.metrics: Mapping[str, Any] = typed["metrics"]
+
+
+def _typed_section(section: str, blocks: Block) -> dict[str, Any]:
+    part = walking.section(section).of(blocks)
+    found = {name: typed(part.under(name), block) for name, block in blocks.items()}
+    # A set of judgements is a corpus, a captioner and an evaluation too, for which there are no models.
+    return {name: SimpleNamespace(**block) if isinstance(block, dict) else block for name, block in found.items()}
+
+
+def typed(part: Part, value: Any) -> Any:
+    """Return a value that was checked as a model, or as a list or mapping of models, without checking it again."""
+    part = part.of(value)
+    if isinstance(value, list):
+        return [typed(part.under(index), item) for index, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: typed(part.under(key), item) for key, item in value.items()}
+    return part.model.model_construct(**found) if part.model is not None else found
