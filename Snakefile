@@ -4,6 +4,7 @@
 """
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 from snakemake.utils import min_version

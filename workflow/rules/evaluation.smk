@@ -54,11 +54,38 @@ rule tokenize_captions:
         "../scripts/tokenize_captions.py"
 
 
+def described_corpora(wildcards):
+    """The corpora of an evaluation whose images have captions to compare others with."""
+    return [corpus for corpus in evaluated_corpora(wildcards) if graph.has_captions(corpus)]
+
+
+def references(wildcards):
+    """The tokenised references of each corpus of an evaluation that has some."""
+    return [f"results/evaluation/references/{corpus}.parquet" for corpus in described_corpora(wildcards)]
+
+
+def compared_captioners(wildcards):
+    """The captioners of an evaluation whose captions are compared with references."""
+    return graph.compared_captioners(wildcards.evaluation)
+
+
+def compared_tokens(wildcards):
+    """The tokens of the captions of each of these captioners."""
+    captioners = compared_captioners(wildcards)
+    return [f"results/evaluation/{captioner}/{wildcards.evaluation}/tokens.parquet" for captioner in captioners]
+
+
+def judged_captions(wildcards):
+    """The judged captions, if the evaluation is a set of judgements."""
+    is_judged = wildcards.evaluation in settings.judgements
+    return [f"results/judgements/{wildcards.evaluation}/candidates.parquet"] if is_judged else []
+
+
 rule score_nlg:
     input:
-        tokens=lab.referring_tokens,
-        references=lab.of_referenced(paths.references),
-        judged=lab.judgements.candidates,
+        tokens=compared_tokens,
+        references=references,
+        judged=judged_captions,
     output:
         "results/evaluation/nlg/{evaluation}.parquet",
         provenance="results/provenance/score_nlg/{evaluation}.json",
@@ -72,8 +99,8 @@ rule score_nlg:
         runtime=120,
     params:
         **graph.software("score_nlg", "pycocoevalcap"),
-        captioners=lab.referring_captioners,
-        corpora=lab.referenced_corpora,
+        captioners=compared_captioners,
+        corpora=described_corpora,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
@@ -98,7 +125,7 @@ rule fetch_spice_models:
         runtime=60,
     params:
         **graph.software("fetch_spice_models"),
-        required=lab.spice == "required",
+        required=settings.spice == "required",
     message:
         "fetch the parser models of SPICE, 369 MB unless they are on this machine (--config spice=off runs without)"
     script:
@@ -132,8 +159,8 @@ rule score_spice:
     input:
         models="results/spice/models",
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
-        references=lab.of_referenced(paths.references),
-        parses=lab.of_referenced(paths.parses),
+        references=references,
+        parses=lambda wildcards: [f"results/spice/parses/{corpus}.parquet" for corpus in described_corpora(wildcards)],
     output:
         "results/evaluation/{captioner}/{evaluation}/spice.parquet",
         provenance="results/provenance/score_spice/{captioner}/{evaluation}.json",
@@ -147,7 +174,7 @@ rule score_spice:
         runtime=240,
     params:
         **graph.software("score_spice", "pycocoevalcap"),
-        corpora=lab.referenced_corpora,
+        corpora=described_corpora,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
@@ -155,13 +182,35 @@ rule score_spice:
         "../scripts/score_spice.py"
 
 
+def retrievers(wildcards):
+    """The retrievers of an evaluation."""
+    return settings.evaluations[wildcards.evaluation].retrievers
+
+
+def retriever_features(wildcards):
+    """The features of each corpus of an evaluation by each retriever."""
+    corpora = evaluated_corpora(wildcards)
+    return [path for one in retrievers(wildcards) for corpus in corpora for path in graph.features_of(one, corpus)]
+
+
+def candidates(wildcards):
+    """How many candidates retrieval has and where they come from."""
+    evaluation = settings.evaluations[wildcards.evaluation]
+    return {"candidate_sets": evaluation.candidate_sets, "candidates": evaluation.candidates}
+
+
+def candidates_seed(wildcards):
+    """The seed of candidates that are drawn; 0 if none are drawn, so that no other seed matters."""
+    return settings.seed if candidates(wildcards)["candidate_sets"] == "random" else 0
+
+
 rule retrieve_images:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         images=evaluated_images,
-        configs=lab.embedding.file_of(lab.retrievers, "config.json"),
-        weights=lab.embedding.file_of(lab.retrievers, "model.safetensors"),
-        features=lab.retriever_features,
+        configs=lambda wildcards: [f"results/encoders/{one}/config.json" for one in retrievers(wildcards)],
+        weights=lambda wildcards: [f"results/encoders/{one}/model.safetensors" for one in retrievers(wildcards)],
+        features=retriever_features,
     output:
         "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
         provenance="results/provenance/retrieve_images/{captioner}/{evaluation}.json",
@@ -179,26 +228,42 @@ rule retrieve_images:
             "retrieve_images",
             "numpy",
             "torch",
-            loads=lab.embedding.loaded_of(lab.retrievers),
+            loads=lambda wildcards: graph.encoder_modules(*retrievers(wildcards)),
         ),
-        config=lab.retrieval_block,
+        config=candidates,
         corpora=evaluated_corpora,
         splits=evaluation_splits,
-        retrievers=lab.retrievers,
-        seed=lab.retrieval_seed,
+        retrievers=retrievers,
+        seed=candidates_seed,
     message:
         "find the images of {wildcards.evaluation} by the captions of {wildcards.captioner}"
     script:
         "../scripts/retrieve_images.py"
 
 
+def is_human(wildcards):
+    """Whether the captions of a captioner are references."""
+    return graph.root_of(wildcards.captioner).family == "human"
+
+
+def command_references(wildcards):
+    """The captions of each corpus of an evaluation, if the command reads references."""
+    return evaluated_captions(wildcards) if settings.metrics[wildcards.metric].references else []
+
+
+def command_settings(wildcards):
+    """What the scores of a command depend on, beside files."""
+    metric = settings.metrics[wildcards.metric]
+    return {"command": metric.command, "version": metric.version, "references": metric.references}
+
+
 rule score_by_command:
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         images_of_corpora=evaluated_images,
-        captions_of_corpora=lab.commands.references,
-        files=lab.commands.files,
-        environment=lab.commands.environment,
+        captions_of_corpora=command_references,
+        files=lambda wildcards: graph.command_files(wildcards.metric),
+        environment=lambda wildcards: graph.command_environment(wildcards.metric),
     output:
         "results/evaluation/{captioner}/{evaluation}/command-{metric}.parquet",
         provenance="results/provenance/score_by_command/{captioner}/{evaluation}/{metric}.json",
@@ -209,7 +274,7 @@ rule score_by_command:
     threads: 2
     resources:
         mem_mb=lambda wildcards: settings.metrics[wildcards.metric].mem_mb,
-        runtime=lambda wildcards: 60 + lab.value("metric", "time_limit")(wildcards),  # an environment may be made first
+        runtime=lambda wildcards: 60 + settings.metrics[wildcards.metric].time_limit,  # an environment may be made first
         time_limit=lambda wildcards: settings.metrics[wildcards.metric].time_limit,
         gpu=lambda wildcards: settings.metrics[wildcards.metric].gpu,
     params:
@@ -217,37 +282,92 @@ rule score_by_command:
         corpora=evaluated_corpora,
         splits=evaluation_splits,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
-        people=lambda wildcards: lab.family(wildcards.captioner) == "human",
-        settings=lab.commands.settings,
-        files=lab.commands.words,
+        people=is_human,
+        settings=command_settings,
+        files=lambda wildcards: graph.command_words(wildcards.metric),
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.metric}"
     script:
         "../scripts/score_by_command.py"
 
 
-for job in lab.metrics.jobs():
+def scoring_inputs(wildcards):
+    """What a metric reads: captions, and the tables that the facts of the metric name (captionlab.evaluation.given)."""
+    captioner, evaluation = wildcards.captioner, wildcards.evaluation
+    corpora, learned = evaluated_corpora(wildcards), graph.learned_corpora(captioner)
+    encoders = list(dict.fromkeys(chain(*graph.metric_encoders(wildcards.table, evaluation).values())))
+    every = {
+        "tokens": {"tokens": f"results/evaluation/{captioner}/{evaluation}/tokens.parquet"},
+        "references": {"references": [f"results/evaluation/references/{corpus}.parquet" for corpus in corpora]},
+        "texts": {
+            "images_of_corpora": evaluated_images(wildcards),
+            "captions_of_corpora": evaluated_captions(wildcards),
+        },
+        "objects": {"objects": [f"results/corpora/{corpus}/objects.parquet" for corpus in corpora]},
+        "training": {
+            "training_images": [f"results/corpora/{corpus}/images.parquet" for corpus in learned],
+            "training_captions": [f"results/corpora/{corpus}/captions.parquet" for corpus in learned],
+        },
+        "tags": {"tags": f"results/language/{captioner}/{evaluation}/tags.parquet"},
+        "reference_tags": {"reference_tags": [f"results/language/references/{corpus}.parquet" for corpus in corpora]},
+        "categories": {"categories": graph.categories(evaluation)},
+        "encoders": {
+            "configs": [f"results/encoders/{encoder}/config.json" for encoder in encoders],
+            "weights": [f"results/encoders/{encoder}/model.safetensors" for encoder in encoders],
+            "features": [path for one in encoders for corpus in corpora for path in graph.features_of(one, corpus)],
+        },
+    }
+    found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
+    for name in graph.metric(wildcards.table).reads:
+        found |= every[name]
+    return found
 
-    rule:
-        name:
-            f"score_{job.table}"
-        input:
-            **job.inputs,
-        output:
-            paths.evaluation(job.table),
-            provenance=paths.provenance(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
-        log:
-            paths.log(f"score_{job.table}/{{captioner}}/{{evaluation}}"),
-        conda:
-            "../../envs/captionlab.yaml"
-        threads: 1
-        resources:
-            mem_mb=job.mem_mb,
-            runtime=job.declared.runtime,
-            gpu=job.declared.gpu,
-        params:
-            **job.params,
-        message:
-            f"score the captions of {{wildcards.captioner}} for {{wildcards.evaluation}} by {job.table}"
-        script:
-            "../scripts/score_captions.py"
+
+def metric_modules(wildcards):
+    """The module of a metric and those of the encoders that it asks."""
+    encoders = chain(*graph.metric_encoders(wildcards.table, wildcards.evaluation).values())
+    return {**graph.plugins("evaluation.metrics", [wildcards.table]), **graph.encoder_modules(*encoders)}
+
+
+def metric_settings(wildcards):
+    """The keys of an evaluation that ask for a metric."""
+    evaluation = settings.evaluations[wildcards.evaluation]
+    return {key: getattr(evaluation, key, None) for key in sorted(graph.metric(wildcards.table).asks)}
+
+
+def scoring_memory(wildcards, input, attempt):
+    """The memory of a metric, MB. Captions in training become objects of Python, three times."""
+    factors = {"features": 2.5, "training_captions": 20.0, "training_images": 4.0}
+    there = {name: factor for name, factor in factors.items() if name in input.keys()}
+    return graph.memory(graph.metric(wildcards.table).mem_mb, **there)(wildcards, input, attempt)
+
+
+rule score_captions:
+    input:
+        unpack(scoring_inputs),
+    output:
+        "results/evaluation/{captioner}/{evaluation}/{table}.parquet",
+        provenance="results/provenance/score_captions/{captioner}/{evaluation}/{table}.json",
+    log:
+        "results/logs/score_captions/{captioner}/{evaluation}/{table}.log",
+    wildcard_constraints:
+        table=graph.metrics_of_captions(),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=scoring_memory,
+        runtime=lambda wildcards: graph.metric(wildcards.table).runtime,
+        gpu=lambda wildcards: graph.metric(wildcards.table).gpu,
+    params:
+        **graph.software("score_captions", loads=metric_modules),
+        module=lambda wildcards: next(iter(metric_modules(wildcards))),
+        corpora=evaluated_corpora,
+        people=is_human,
+        splits=evaluation_splits,
+        references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
+        settings=metric_settings,
+    message:
+        "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.table}"
+    script:
+        "../scripts/score_captions.py"

@@ -8,12 +8,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from captionlab.config.metrics import MetricFacts
 from captionlab.corpora.inputs import input_files
 from captionlab.workflow import basis
 from captionlab.workflow.basis import Loaded, Wildcards, memory, on_disk
-from captionlab.workflow.blocks import Block, normalise, root_of, without
+from captionlab.workflow.blocks import (
+    Block,
+    any_of,
+    captioner_kind,
+    has_captions,
+    line_of,
+    normalise,
+    root_of,
+    without,
+)
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import readers
+from captionlab.workflow.families import readers, score_tables
 
 # Parts of the block of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
@@ -103,6 +113,52 @@ class Graph:
     def is_learned_from(self, encoder: str, corpus: str) -> bool:
         """Return whether anything learns from the embeddings of a corpus, or scenes are analysed by them."""
         return (encoder, corpus) in self._lab._wholly_embedded
+
+    # ------------------------------------------------------------------------------------------- evaluations
+    def has_captions(self, corpus: str) -> bool:
+        """Return whether people described the images of a corpus."""
+        return has_captions(self._lab.corpora[corpus])
+
+    def compared_captioners(self, evaluation: str) -> list[str]:
+        """Return the captioners of an evaluation whose captions are compared with references; a set of judgements too."""
+        return self._lab.referring_captioners(SimpleNamespace(evaluation=evaluation))
+
+    def learned_corpora(self, captioner: str) -> list[str]:
+        """Return the corpora that a captioner and its ancestors learned here; none if the first came from elsewhere."""
+        line = [self._lab.captioners[name] for name in line_of(self._lab.config, captioner)]
+        if captioner_kind(line[-1]) != "pretrained":
+            return []
+        return list(dict.fromkeys(block["corpus"] for block in line if "corpus" in block))
+
+    def metric(self, table: str) -> MetricFacts:
+        """Return the facts of a metric, by the name of its table."""
+        return score_tables()[table]
+
+    def metrics_of_captions(self) -> str:
+        """Return a regular expression of the metrics that the rule score_captions computes."""
+        return any_of(table for table, facts in score_tables().items() if facts.reads)
+
+    def metric_encoders(self, table: str, evaluation: str) -> dict[str, list[str]]:
+        """Return the encoders that a metric reads, by the key of the evaluation that names them."""
+        facts, block = score_tables()[table], self._lab.evaluations[evaluation]
+        return {key: list(block.get(key, [])) for key in facts.asks} if "encoders" in facts.reads else {}
+
+    def categories(self, evaluation: str) -> list[str]:
+        """Return the list of categories of objects of an evaluation, if it names one."""
+        named = "objects" in self._lab.evaluations[evaluation]
+        return [self._lab.metrics.categories(evaluation)] if named else []
+
+    def command_words(self, metric: str) -> list[str]:
+        """Return the words of a command that are files below the folder of data, or by their absolute paths."""
+        return self._lab.commands.words(SimpleNamespace(metric=metric))
+
+    def command_files(self, metric: str) -> list[str]:
+        """Return the files that the words of a command name."""
+        return self._lab.commands.files(SimpleNamespace(metric=metric))
+
+    def command_environment(self, metric: str) -> list[str]:
+        """Return the file that describes the environment of a command; none for captionlab's own."""
+        return self._lab.commands.environment(SimpleNamespace(metric=metric))
 
     # --------------------------------------------------------------------------------------------- trainings
     def training(self, captioner: str) -> Block:

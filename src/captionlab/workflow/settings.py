@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from captionlab.config import walking
-from captionlab.config.model import Block, Model
+from captionlab.config.model import Block
 from captionlab.config.walking import Part
 
 SECTIONS = (
@@ -28,6 +28,7 @@ class Settings:
     def __init__(self, config: Block):
         self.name: str = config["name"]
         self.seed: int = config["seed"]
+        self.spice: str = config["spice"] or "off"
         blocks = {section: config[section] for section in SECTIONS}
         typed = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
         self.corpora: Mapping[str, Any] = typed["corpora"]
