@@ -16,10 +16,11 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
 from captionlab.shards import shard_names
+from captionlab.workflow.blocks import any_of
 from captionlab.workflow.config import ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph, own, rows_of
+from captionlab.workflow.graph import Graph, distinct, own, rows_of
 
 min_version("9.20")
 

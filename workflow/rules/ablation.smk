@@ -6,11 +6,17 @@ results/ablation/{captioner}/captions.parquet and results/ablation/{effects,spli
 """
 
 
+def scene_captions(wildcards):
+    """The table of the analysed corpus whose captions say which scene an image depicts."""
+    scenes = settings.scene_analysis
+    return f"results/corpora/{scenes.corpus}/{scenes.labels.table}.parquet"
+
+
 rule label_scenes:
     input:
-        images=lab.scene_analysis.table("images"),
-        captions=lab.scene_analysis.labelling(),
-        tagger=lab.language.tagger_files(),
+        images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
+        captions=scene_captions,
+        tagger=graph.tagger_files(),
     output:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
@@ -24,9 +30,9 @@ rule label_scenes:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("label_scenes", *lab.language.tagger_libraries()),
-        config=lab.scene_analysis.part("labels"),
-        tagger=lab.language.tagger,
+        **graph.software("label_scenes", *graph.tagger_libraries()),
+        config=lambda wildcards: graph.part("scene_analysis", "labels"),
+        tagger=graph.tagger,
     message:
         "label images with scenes"
     script:
@@ -37,7 +43,7 @@ rule compute_pmi:
     input:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
-        tags=lab.scene_analysis.tags_table(),
+        tags=analysed_tags,
     output:
         "results/ablation/pmi.parquet",
         provenance="results/provenance/compute_pmi.json",
@@ -51,18 +57,30 @@ rule compute_pmi:
         runtime=60,
     params:
         **graph.software("compute_pmi"),
-        config=lab.scene_analysis.part_on_labels("pmi"),
+        config=lambda wildcards: {**graph.part("scene_analysis", "pmi"), **min_captions(wildcards)},
     message:
         "compute what objects say about scenes"
     script:
         "../scripts/compute_pmi.py"
 
 
+def pretrained_files(wildcards):
+    """The files of the pretrained captioner."""
+    name = settings.scene_analysis.pretrained
+    own_files = ("config.json", "model.safetensors", "tokenizer.json")
+    return [*(f"results/captioners/{name}/{file}" for file in own_files), *graph.ancestor_files(name)]
+
+
+def pretrained_images(wildcards):
+    """The regions and tags of the analysed corpus, which both captioners read."""
+    return graph.images_for(settings.scene_analysis.pretrained, settings.scene_analysis.corpus)
+
+
 rule match_regions:
     input:
-        model=lab.scene_analysis.model(),
-        images=lab.scene_analysis.table("images"),
-        features=lab.scene_analysis.shared_features(),
+        model=pretrained_files,
+        images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
+        features=pretrained_images,
     output:
         matches="results/ablation/matches.parquet",
         coverage="results/ablation/coverage.parquet",
@@ -76,8 +94,8 @@ rule match_regions:
         mem_mb=graph.memory(8000, features=1),
         runtime=120,
     params:
-        **graph.software("match_regions", "numpy", loads=lab.scene_analysis.loaded()),
-        config=lab.scene_analysis.part("matching"),
+        **graph.software("match_regions", "numpy", loads=analysed_modules),
+        config=lambda wildcards: graph.part("scene_analysis", "matching"),
     message:
         "find the regions that show tagged objects"
     script:
@@ -94,14 +112,14 @@ rule ablate_objects:
         chosen="results/ablation/chosen.parquet",
         pmi="results/ablation/pmi.parquet",
         matches="results/ablation/matches.parquet",
-        features=lab.scene_analysis.features,
+        features=analysed_images,
     output:
         "results/ablation/{captioner}/captions.parquet",
         provenance="results/provenance/ablate_objects/{captioner}.json",
     log:
         "results/logs/ablate_objects/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.scene_analysis.captioners(),
+        captioner=analysed_captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -110,10 +128,10 @@ rule ablate_objects:
         runtime=720,
         gpu=1,
     params:
-        **graph.software("ablate_objects", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
-        config=lab.scene_analysis.part_on_labels("ablation"),
-        splits=lab.scene_analysis.splits(),
-        decoding=lab.scene_analysis.decoding(),
+        **graph.software("ablate_objects", "torch", "tokenizers", loads=analysed_modules),
+        config=lambda wildcards: {**graph.part("scene_analysis", "ablation"), **min_captions(wildcards)},
+        splits=analysed_splits,
+        decoding=analysed_decoding,
     message:
         "caption images with and without diagnostic objects by {wildcards.captioner}"
     script:
@@ -122,8 +140,8 @@ rule ablate_objects:
 
 rule compare_captions:
     input:
-        pretrained=lab.scene_analysis.of("pretrained", "ablation", "captions"),
-        finetuned=lab.scene_analysis.of("finetuned", "ablation", "captions"),
+        pretrained=lambda wildcards: f"results/ablation/{settings.scene_analysis.pretrained}/captions.parquet",
+        finetuned=lambda wildcards: f"results/ablation/{settings.scene_analysis.finetuned}/captions.parquet",
     output:
         effects="results/ablation/effects.parquet",
         splits="results/ablation/splits.parquet",
@@ -138,7 +156,7 @@ rule compare_captions:
         runtime=30,
     params:
         **graph.software("compare_captions", "numpy", "scipy"),
-        seed=lab.scene_analysis.seed(),
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "compare captions before and after ablation"
     script:

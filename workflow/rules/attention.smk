@@ -12,8 +12,8 @@ rule extract_attention:
         weights="results/captioners/{captioner}/model.safetensors",
         tokenizer="results/captioners/{captioner}/tokenizer.json",
         ancestors=ancestors,
-        images=lab.scene_analysis.table("images"),
-        features=lab.scene_analysis.features,
+        images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
+        features=analysed_images,
     output:
         blocks="results/attention/{captioner}/blocks.parquet",
         received="results/attention/{captioner}/received.parquet",
@@ -23,7 +23,7 @@ rule extract_attention:
     log:
         "results/logs/extract_attention/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.scene_analysis.captioners(),
+        captioner=analysed_captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -32,12 +32,12 @@ rule extract_attention:
         runtime=480,
         gpu=1,
     params:
-        **graph.software("extract_attention", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
-        config=lab.scene_analysis.part("attention"),
-        corpus=lab.scene_analysis.corpus(),
-        split=lab.scene_analysis.split(),
-        decoding=lab.scene_analysis.decoding(),
-        seed=lab.scene_analysis.seed(),
+        **graph.software("extract_attention", "numpy", "torch", "tokenizers", loads=analysed_modules),
+        config=lambda wildcards: graph.part("scene_analysis", "attention"),
+        corpus=lambda wildcards: settings.scene_analysis.corpus,
+        split=lambda wildcards: settings.corpora[settings.scene_analysis.corpus].evaluation_split,
+        decoding=analysed_decoding,
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "extract what {wildcards.captioner} attends to"
     script:
@@ -46,8 +46,8 @@ rule extract_attention:
 
 rule estimate_density:
     input:
-        pretrained=lab.scene_analysis.of("pretrained", "attention", "blocks"),
-        finetuned=lab.scene_analysis.of("finetuned", "attention", "blocks"),
+        pretrained=lambda wildcards: f"results/attention/{settings.scene_analysis.pretrained}/blocks.parquet",
+        finetuned=lambda wildcards: f"results/attention/{settings.scene_analysis.finetuned}/blocks.parquet",
     output:
         densities="results/attention/densities.parquet",
         differences="results/attention/differences.parquet",
@@ -62,8 +62,8 @@ rule estimate_density:
         runtime=30,
     params:
         **graph.software("estimate_density", "numpy"),
-        config=lab.scene_analysis.part("density"),
-        seed=lab.scene_analysis.seed(),
+        config=lambda wildcards: graph.part("scene_analysis", "density"),
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "estimate how attention is spread before and after finetuning"
     script:
@@ -74,9 +74,9 @@ rule rank_objects:
     input:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
-        pretrained=lab.scene_analysis.of("pretrained", "attention", "received"),
-        finetuned=lab.scene_analysis.of("finetuned", "attention", "received"),
-        tags=lab.scene_analysis.tags_table(),
+        pretrained=lambda wildcards: f"results/attention/{settings.scene_analysis.pretrained}/received.parquet",
+        finetuned=lambda wildcards: f"results/attention/{settings.scene_analysis.finetuned}/received.parquet",
+        tags=analysed_tags,
     output:
         rankings="results/attention/rankings.parquet",
         overlaps="results/attention/overlaps.parquet",
@@ -92,9 +92,9 @@ rule rank_objects:
         runtime=60,
     params:
         **graph.software("rank_objects", "numpy"),
-        config=lab.scene_analysis.part_on_labels("ranking"),
-        split=lab.scene_analysis.split(),
-        seed=lab.scene_analysis.seed(),
+        config=lambda wildcards: {**graph.part("scene_analysis", "ranking"), **min_captions(wildcards)},
+        split=lambda wildcards: settings.corpora[settings.scene_analysis.corpus].evaluation_split,
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "rank the objects of scenes by attention and by frequency"
     script:

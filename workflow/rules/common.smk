@@ -32,3 +32,40 @@ def ancestors(wildcards):
 def captioner_modules(wildcards):
     """The modules of the family of a captioner."""
     return graph.captioner_modules(wildcards.captioner)
+
+
+def analysed_captioners():
+    """A regular expression of the two captioners whose attention, captions and states are analysed on scenes."""
+    scenes = settings.scene_analysis
+    return any_of([scenes.pretrained, scenes.finetuned] if scenes else [])
+
+
+def analysed_modules(wildcards):
+    """The modules of the families of these two captioners."""
+    return graph.captioner_modules(settings.scene_analysis.pretrained, settings.scene_analysis.finetuned)
+
+
+def analysed_images(wildcards):
+    """The tables of the analysed corpus that a captioner reads: its regions and tags."""
+    return graph.images_for(wildcards.captioner, settings.scene_analysis.corpus)
+
+
+def analysed_tags(wildcards):
+    """The tags of the analysed corpus, which both captioners read."""
+    return graph.images_for(settings.scene_analysis.pretrained, settings.scene_analysis.corpus)[-1:]
+
+
+def analysed_splits(wildcards):
+    """The splits of the analysed corpus whose images are ablated and probed."""
+    scenes = settings.scene_analysis
+    return scenes.splits or [settings.corpora[scenes.corpus].evaluation_split]
+
+
+def analysed_decoding(wildcards):
+    """The decoding of captions before and after ablation."""
+    return graph.block("decodings", settings.scene_analysis.decoding)
+
+
+def min_captions(wildcards):
+    """How many captions of an image must name a scene for the image to depict it."""
+    return graph.part("scene_analysis", "labels", "min_captions")

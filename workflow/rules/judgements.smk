@@ -9,12 +9,18 @@ the judged images with the references that are no candidates themselves.
 """
 
 
+def judgement_files(wildcards):
+    """The published files of a set of judgements; none if judgements are simulated."""
+    keys = graph.facts("judgements.readers", settings.judgements[wildcards.judgements].reader).files
+    return graph.files_of("judgements", wildcards.judgements, *keys)
+
+
 rule read_judgements:
     input:
-        files=lab.judgements.files,
-        images=lab.judgements.table("images"),
-        captions=lab.judgements.table("captions"),
-        objects=lab.judgements.table("objects"),
+        files=judgement_files,
+        images=lambda wildcards: f"results/corpora/{settings.judgements[wildcards.judgements].corpus}/images.parquet",
+        captions=lambda wildcards: f"results/corpora/{settings.judgements[wildcards.judgements].corpus}/captions.parquet",
+        objects=lambda wildcards: f"results/corpora/{settings.judgements[wildcards.judgements].corpus}/objects.parquet",
     output:
         candidates="results/judgements/{judgements}/candidates.parquet",
         ratings="results/judgements/{judgements}/ratings.parquet",
@@ -27,7 +33,7 @@ rule read_judgements:
     log:
         "results/logs/read_judgements/{judgements}.log",
     wildcard_constraints:
-        judgements=lab.judgements.any(),
+        judgements=any_of(settings.judgements),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -35,18 +41,33 @@ rule read_judgements:
         mem_mb=graph.memory(4000, captions=20),
         runtime=30,
     params:
-        **graph.software("read_judgements", loads=lab.judgements.reader),
-        config=lab.judgements.block,
-        data=lab.data,
+        **graph.software(
+            "read_judgements",
+            loads=lambda wildcards: graph.plugins(
+                "judgements.readers", [settings.judgements[wildcards.judgements].reader]
+            ),
+        ),
+        config=lambda wildcards: graph.judgements(wildcards.judgements),
+        data=graph.data,
     message:
         "read the judgements {wildcards.judgements}"
     script:
         "../scripts/read_judgements.py"
 
 
+def scores_of_judged(wildcards):
+    """The tables of scores of the judged captions, by the name of the metric."""
+    return graph.score_tables_of(wildcards.judgements)
+
+
+def bytes_of_pairs(wildcards, input):
+    """The bytes that correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
+    return 24 * distinct(input.ratings, "image_id") ** 2
+
+
 rule correlate_judgements:
     input:
-        unpack(lab.judgements.scored),
+        unpack(scores_of_judged),
         ratings="results/judgements/{judgements}/ratings.parquet",
         preferences="results/judgements/{judgements}/preferences.parquet",
     output:
@@ -56,16 +77,23 @@ rule correlate_judgements:
     log:
         "results/logs/correlate_judgements/{judgements}.log",
     wildcard_constraints:
-        judgements=lab.judgements.any(),
+        judgements=any_of(settings.judgements),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=graph.memory(4000, lab.judgements.pairs, ratings=20),  # the square of the images, and rows of ratings
+        mem_mb=graph.memory(4000, bytes_of_pairs, ratings=20),  # the square of the images, and rows of ratings
         runtime=60,
     params:
-        **graph.software("correlate_judgements", "numpy", "scipy", loads=lab.judgements.metrics),
-        factors=lab.judgements.factors,
+        **graph.software(
+            "correlate_judgements",
+            "numpy",
+            "scipy",
+            loads=lambda wildcards: graph.metric_modules(*scores_of_judged(wildcards)),
+        ),
+        factors=lambda wildcards: {
+            name: graph.score_factors()[name] for name in sorted(settings.evaluations[wildcards.judgements].scorers)
+        },
         seed=settings.seed,
     message:
         "hold metrics against the judgements {wildcards.judgements}"

@@ -11,8 +11,8 @@ results/captions/{captioner}/{evaluation}.parquet, with results/language/{captio
 
 rule train_language_model:
     input:
-        images=lab.language.corpus("images"),
-        captions=lab.language.corpus("captions"),
+        images=lambda wildcards: f"results/corpora/{settings.language.model.corpus}/images.parquet",
+        captions=lambda wildcards: f"results/corpora/{settings.language.model.corpus}/captions.parquet",
     output:
         "results/language/model.arpa",
         provenance="results/provenance/train_language_model.json",
@@ -26,7 +26,7 @@ rule train_language_model:
         runtime=60,
     params:
         **graph.software("train_language_model", "numpy", "pycocoevalcap"),
-        splits=lab.language.splits(),
+        splits=lambda wildcards: sorted(settings.language.model.splits),
     message:
         "train the trigram language model"
     script:
@@ -37,7 +37,7 @@ rule tag_references:
     input:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
-        tagger=lab.language.tagger_files(),
+        tagger=graph.tagger_files(),
     output:
         "results/language/references/{corpus}.parquet",
         provenance="results/provenance/tag_references/{corpus}.json",
@@ -50,22 +50,37 @@ rule tag_references:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("tag_references", *lab.language.tagger_libraries()),
+        **graph.software("tag_references", *graph.tagger_libraries()),
         split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
-        tagger=lab.language.tagger,
+        tagger=graph.tagger,
     message:
         "tag the references of {wildcards.corpus}"
     script:
         "../scripts/tag_references.py"
 
 
+def measured_by(wildcards):
+    """What captions are measured by; nothing if the config has no `language`, for then they are only tagged."""
+    if not settings.language:
+        return {}
+    arpa = settings.language.model.arpa
+    return {
+        "model": graph.given(arpa) if arpa else "results/language/model.arpa",
+        "tokens": f"results/evaluation/{wildcards.captioner}/{wildcards.evaluation}/tokens.parquet",
+        "published": graph.shipped("config/published/probing_patterns.csv"),
+    }
+
+
+MEASURES = ("measures", "statistics", "patterns", "unigrams") if settings.language else ()
+
+
 rule measure_language:
     input:
-        **lab.language.measured_by(),
+        unpack(measured_by),
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        tagger=lab.language.tagger_files(),
+        tagger=graph.tagger_files(),
     output:
-        **lab.language.measures(),
+        **{table: f"results/language/{{captioner}}/{{evaluation}}/{table}.parquet" for table in MEASURES},
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
         provenance="results/provenance/measure_language/{captioner}/{evaluation}.json",
     log:
@@ -77,23 +92,47 @@ rule measure_language:
         mem_mb=4000,
         runtime=120,
     params:
-        **graph.software("measure_language", "numpy", *lab.language.tagger_libraries()),
-        tagger=lab.language.tagger,
+        **graph.software("measure_language", "numpy", *graph.tagger_libraries()),
+        tagger=graph.tagger,
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:
         "../scripts/measure_language.py"
 
 
+def captions_to_change(wildcards):
+    """The captions that others are constructed from."""
+    return f"results/captions/{settings.captioners[wildcards.captioner].captions_of}/{wildcards.evaluation}.parquet"
+
+
+def tags_of_captions(wildcards):
+    """The tags of the captions that others are constructed from."""
+    return (
+        f"results/language/{settings.captioners[wildcards.captioner].captions_of}/{wildcards.evaluation}/tags.parquet"
+    )
+
+
+def mined_templates(wildcards):
+    """The names of the templates that are found in captions."""
+    return sorted(settings.captioners[wildcards.captioner].mined_from or {})
+
+
+def tags_with_templates(wildcards):
+    """The tagged captions in which each of these templates is found."""
+    captioners = settings.captioners[wildcards.captioner].mined_from
+    names = mined_templates(wildcards)
+    return [f"results/language/{captioners[name]}/{wildcards.evaluation}/tags.parquet" for name in names]
+
+
 rule construct_captions:
     input:
-        captions=lab.construction.captions,
-        tags=lab.construction.tags,
+        captions=captions_to_change,
+        tags=tags_of_captions,
         images=evaluated_images,
         references=evaluated_captions,
-        mined=lab.construction.mined_tags,
+        mined=tags_with_templates,
         templates=graph.shipped("config/published/probing_templates.csv"),
-        tagger=lab.language.tagger_files(),
+        tagger=graph.tagger_files(),
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
@@ -109,12 +148,12 @@ rule construct_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("construct_captions", *lab.language.tagger_libraries()),
-        config=lab.construction.block,
+        **graph.software("construct_captions", *graph.tagger_libraries()),
+        config=lambda wildcards: graph.part("captioners", wildcards.captioner, "replacements", "templates", "nouns"),
         corpora=evaluated_corpora,
         splits=evaluation_splits,
-        mined=lab.construction.mined_models,
-        tagger=lab.language.tagger,
+        mined=mined_templates,
+        tagger=graph.tagger,
         seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
@@ -122,9 +161,16 @@ rule construct_captions:
         "../scripts/construct_captions.py"
 
 
+def caption_types(wildcards):
+    """The captioners whose adjectives and nouns are told apart."""
+    return sorted(settings.language.caption_types or graph.studied_captioners())
+
+
 rule associate_lemmas:
     input:
-        tags=lab.language.measured("tags", lab.language.caption_types()),
+        tags=lambda wildcards: [
+            f"results/language/{name}/{settings.language.evaluation}/tags.parquet" for name in caption_types(wildcards)
+        ],
     output:
         "results/language/associations.parquet",
         provenance="results/provenance/associate_lemmas.json",
@@ -138,7 +184,7 @@ rule associate_lemmas:
         runtime=30,
     params:
         **graph.software("associate_lemmas"),
-        types=lab.language.caption_types(),
+        types=caption_types,
     message:
         "find the adjectives and nouns of each type of captions"
     script:

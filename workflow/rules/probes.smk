@@ -15,14 +15,14 @@ rule encode_scenes:
         chosen="results/ablation/chosen.parquet",
         pmi="results/ablation/pmi.parquet",
         matches="results/ablation/matches.parquet",
-        features=lab.scene_analysis.features,
+        features=analysed_images,
     output:
         "results/probes/{captioner}/encodings.parquet",
         provenance="results/provenance/encode_scenes/{captioner}.json",
     log:
         "results/logs/encode_scenes/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.scene_analysis.captioners(),
+        captioner=analysed_captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -31,23 +31,29 @@ rule encode_scenes:
         runtime=240,
         gpu=1,
     params:
-        **graph.software("encode_scenes", "numpy", "torch", "tokenizers", loads=lab.scene_analysis.loaded()),
-        config={
-            **lab.scene_analysis.part("ablation", "mask"),
-            **lab.scene_analysis.part_on_labels("probes", "scenes", "selection", "images", "objects"),
+        **graph.software("encode_scenes", "numpy", "torch", "tokenizers", loads=analysed_modules),
+        config=lambda wildcards: {
+            **graph.part("scene_analysis", "ablation", "mask"),
+            **graph.part("scene_analysis", "probes", "scenes", "selection", "images", "objects"),
+            **min_captions(wildcards),
         },
-        splits=lab.scene_analysis.splits(),
-        seed=lab.scene_analysis.seed(),
+        splits=analysed_splits,
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "encode images of scenes by {wildcards.captioner}"
     script:
         "../scripts/encode_scenes.py"
 
 
+def role(wildcards):
+    """Whether a captioner is the pretrained or the finetuned one of the analysis."""
+    return "pretrained" if wildcards.captioner == settings.scene_analysis.pretrained else "finetuned"
+
+
 rule train_probe:
     input:
         encodings="results/probes/{captioner}/encodings.parquet",
-        tags=lab.scene_analysis.tags_table(),
+        tags=analysed_tags,
     output:
         scores="results/probes/{captioner}/scores.parquet",
         search="results/probes/{captioner}/search.parquet",
@@ -56,7 +62,7 @@ rule train_probe:
     log:
         "results/logs/train_probe/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.scene_analysis.captioners(),
+        captioner=analysed_captioners(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -65,9 +71,9 @@ rule train_probe:
         runtime=480,
     params:
         **graph.software("train_probe", "numpy", "scikit-learn", "scipy"),
-        config=lab.scene_analysis.part("probes", "test_shares", "seeds", "search"),
-        captioner=lab.scene_analysis.role,
-        seed=lab.scene_analysis.seed(),
+        config=lambda wildcards: graph.part("scene_analysis", "probes", "test_shares", "seeds", "search"),
+        captioner=role,
+        seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "train probes on the states of {wildcards.captioner}"
     script:

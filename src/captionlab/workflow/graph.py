@@ -10,6 +10,7 @@ from typing import Any
 
 from captionlab.config.metrics import MetricFacts
 from captionlab.corpora.inputs import input_files
+from captionlab.plugins import facts, work_module
 from captionlab.workflow import basis
 from captionlab.workflow.basis import Loaded, Wildcards, memory, on_disk
 from captionlab.workflow.blocks import (
@@ -37,6 +38,7 @@ class Graph:
     def __init__(self, lab: Experiments):
         self._lab = lab
         self.data: str = lab.data
+        self.tagger: str = lab.language.tagger
 
     # ------------------------------------------------------------------------------------- software and files
     def software(
@@ -66,6 +68,31 @@ class Graph:
     def block(self, section: str, name: str, *others: str) -> Block:
         """Return the part of a block that a job depends on: all keys but `others`, which its inputs stand for."""
         return dict(normalise(without(self._lab.config[section][name], *others)))
+
+    def part(self, section: str, name: str, *keys: str) -> Block:
+        """Return a part of a section, such as a block in it, or some of the keys of the part."""
+        whole: Block = self._lab.config[section].get(name, {})
+        return dict(normalise({key: value for key, value in whole.items() if not keys or key in keys}))
+
+    def given(self, path: str) -> str:
+        """Return a file that the config names; a job waits until it is fetched, if it is missing and may be fetched."""
+        return self._lab.given(path)
+
+    def facts(self, package: str, name: str) -> Any:
+        """Return the facts of a plug-in."""
+        return facts(package)[name]
+
+    def judgements(self, name: str) -> Block:
+        """Return what reading a set of judgements depends on."""
+        return self._lab.judgements.block(SimpleNamespace(judgements=name))
+
+    def tagger_files(self) -> list[str]:
+        """Return the files of the spaCy model that comes with the workflow; none for an installed one."""
+        return self._lab.language.tagger_files()
+
+    def tagger_libraries(self) -> list[str]:
+        """Return spaCy and, if the model is an installed package, the model."""
+        return self._lab.language.tagger_libraries()
 
     def input_files(self, corpus: str) -> list[Path]:
         """Return the files and folders that the reader of a corpus reads before it starts; images are none of them."""
@@ -148,6 +175,22 @@ class Graph:
         named = "objects" in self._lab.evaluations[evaluation]
         return [self._lab.metrics.categories(evaluation)] if named else []
 
+    def studied_captioners(self) -> list[str]:
+        """Return the captioners of the evaluation whose language is studied, by name."""
+        return self._lab.language.captioners()
+
+    def score_tables_of(self, judgements: str) -> dict[str, list[str]]:
+        """Return the tables of scores of a set of judged captions, by the name of the metric."""
+        return self._lab.judgements.scored(SimpleNamespace(judgements=judgements))
+
+    def metric_modules(self, *tables: str) -> Loaded:
+        """Return the modules that say how tables of scores become values; no library is theirs alone."""
+        return {work_module("evaluation.metrics", table): [] for table in tables}
+
+    def score_factors(self) -> dict[str, float]:
+        """Return the factor of the scores of each scorer and command in tables."""
+        return self._lab.score_factors()
+
     def command_words(self, metric: str) -> list[str]:
         """Return the words of a command that are files below the folder of data, or by their absolute paths."""
         return self._lab.commands.words(SimpleNamespace(metric=metric))
@@ -208,6 +251,14 @@ def rows_of(table: str) -> int:
     import pyarrow.parquet as pq
 
     return int(pq.read_metadata(table).num_rows)
+
+
+def distinct(table: str, column: str) -> int:
+    """Return the number of different values in a column of a Parquet file."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    return int(pc.count_distinct(pq.read_table(table, columns=[column])[column]).as_py())
 
 
 def own(path: str | Path) -> str:

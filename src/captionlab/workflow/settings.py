@@ -30,17 +30,25 @@ class Settings:
         self.seed: int = config["seed"]
         self.spice: str = config["spice"] or "off"
         blocks = {section: config[section] for section in SECTIONS}
-        typed = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
-        self.corpora: Mapping[str, Any] = typed["corpora"]
-        self.encoders: Mapping[str, Any] = typed["encoders"]
-        self.regions: Mapping[str, Any] = typed["regions"]
-        self.tags: Mapping[str, Any] = typed["tags"]
-        self.scorers: Mapping[str, Any] = typed["scorers"]
-        self.captioners: Mapping[str, Any] = typed["captioners"]
-        self.decodings: Mapping[str, Any] = typed["decodings"]
-        self.evaluations: Mapping[str, Any] = typed["evaluations"]
-        self.judgements: Mapping[str, Any] = typed["judgements"]
-        self.metrics: Mapping[str, Any] = typed["metrics"]
+        found = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
+        self.corpora: Mapping[str, Any] = found["corpora"]
+        self.encoders: Mapping[str, Any] = found["encoders"]
+        self.regions: Mapping[str, Any] = found["regions"]
+        self.tags: Mapping[str, Any] = found["tags"]
+        self.scorers: Mapping[str, Any] = found["scorers"]
+        self.captioners: Mapping[str, Any] = found["captioners"]
+        self.decodings: Mapping[str, Any] = found["decodings"]
+        self.evaluations: Mapping[str, Any] = found["evaluations"]
+        self.judgements: Mapping[str, Any] = found["judgements"]
+        self.metrics: Mapping[str, Any] = found["metrics"]
+        one = walking.root()
+        parts = ("language", "study", "validity", "scene_analysis", "papers")
+        present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}
+        self.language: Any = present.get("language")
+        self.study: Any = present.get("study")
+        self.validity: Any = present.get("validity")
+        self.scene_analysis: Any = present.get("scene_analysis")
+        self.papers: Any = present.get("papers")
 
 
 def _typed_section(section: str, blocks: Block) -> dict[str, Any]:
