@@ -5,10 +5,18 @@ Makes: results/browser/, a page that needs no server
 """
 
 
+def shown_files(wildcards):
+    """Captions, scores, and the tables of corpora that captions describe and that captioners learned."""
+    return graph.browser_inputs()
+
+
 rule build_browser:
     input:
-        **lab.browser.inputs(),
-        page=lab.browser.page(),
+        unpack(shown_files),
+        page=[
+            graph.shipped(f"resources/browser/{path.name}")
+            for path in sorted((ROOT / "resources" / "browser").iterdir())
+        ],
     output:
         directory("results/browser"),
         provenance="results/provenance/build_browser.json",
@@ -21,9 +29,9 @@ rule build_browser:
         mem_mb=8000,
         runtime=60,
     params:
-        **graph.software("build_browser", "pillow", loads=lab.score_modules()),
-        **lab.browser.params(),
-        about={name: lab.provenance()[name] for name in ("config", "seed", "toy")},
+        **graph.software("build_browser", "pillow", loads=lambda wildcards: graph.metric_modules(*graph.score_tables())),
+        shown=lambda wildcards: graph.browser(),
+        about=lambda wildcards: {name: graph.provenance()[name] for name in ("config", "seed", "toy")},
     message:
         "build the page that shows captions"
     script:

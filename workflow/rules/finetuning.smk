@@ -98,6 +98,13 @@ rule finetune_captioner:
         "../scripts/finetune_captioner.py"
 
 
+def greedy_decoding(wildcards):
+    """What greedy decoding shares with the decoding of the training, such as where a caption ends."""
+    decoding = graph.block("decodings", settings.captioners[wildcards.captioner].objective.decoding)
+    shared = ("max_tokens", "repetition_penalty", "rules", "stop")
+    return {key: decoding[key] for key in shared if key in decoding}
+
+
 rule measure_rewards:
     input:
         config="results/captioners/{captioner}/config.json",
@@ -121,7 +128,7 @@ rule measure_rewards:
     log:
         "results/logs/measure_rewards/{captioner}.log",
     wildcard_constraints:
-        captioner=lab.validity.rewarded_pattern(),
+        captioner=any_of(graph.rewarded_captioners()),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -141,9 +148,9 @@ rule measure_rewards:
         gpu=1,
     params:
         **graph.software("measure_rewards", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=training_modules),
-        batch=lab.validity.batch,
-        decoding=lab.validity.greedy,
-        reward=lab.validity.reward,
+        batch=lambda wildcards: settings.captioners[wildcards.captioner].optimizer.batch,
+        decoding=greedy_decoding,
+        reward=lambda wildcards: graph.training(wildcards.captioner)["objective"]["reward"],
         reward_models=reward_models,
     message:
         "measure the reward of greedy captions of training images before and after the training of {wildcards.captioner}"

@@ -7,12 +7,34 @@ results/study/{participants}/{answers,participants,accuracy,pairwise,agreement}.
 """
 
 
+def study_images(wildcards):
+    """The images of the corpus of the study."""
+    return f"results/corpora/{settings.study.corpus}/images.parquet"
+
+
+def study_captions(wildcards):
+    """The captions of each captioner of the study."""
+    return [f"results/captions/{name}/{settings.study.evaluation}.parquet" for name in settings.study.captioners]
+
+
+def excluded_images(wildcards):
+    """The file of ids of images that nobody is shown, if the config names one."""
+    return [graph.given(settings.study.exclude)] if settings.study.exclude else []
+
+
+def human_captioner(wildcards):
+    """The captioner of the study with human captions, which the controls show."""
+    return next(name for name in settings.study.captioners if settings.captioners[name].family == "human")
+
+
 rule sample_stimuli:
     input:
-        **lab.study.seen(lab.study.encoder),
-        images=lab.study.table("images"),
-        captions=lab.study.captions(),
-        exclude=lab.study.data("exclude"),
+        config=lambda wildcards: f"results/encoders/{settings.study.encoder}/config.json",
+        weights=lambda wildcards: f"results/encoders/{settings.study.encoder}/model.safetensors",
+        features=lambda wildcards: graph.features_of(settings.study.encoder, settings.study.corpus),
+        images=study_images,
+        captions=study_captions,
+        exclude=excluded_images,
     output:
         "results/study/stimuli.parquet",
         provenance="results/provenance/sample_stimuli.json",
@@ -26,12 +48,14 @@ rule sample_stimuli:
         runtime=60,
         gpu=1,
     params:
-        **graph.software("sample_stimuli", "numpy", "torch", loads=lab.study.loaded(lab.study.encoder)),
-        config=lab.study.block(),
-        corpus=lab.study.corpus(),
-        split=lab.study.split(),
-        captioners=lab.study.captioners(),
-        people=lab.study.people(),
+        **graph.software(
+            "sample_stimuli", "numpy", "torch", loads=lambda wildcards: graph.encoder_modules(settings.study.encoder)
+        ),
+        config=lambda wildcards: graph.study(),
+        corpus=lambda wildcards: settings.study.corpus,
+        split=lambda wildcards: settings.corpora[settings.study.corpus].evaluation_split,
+        captioners=lambda wildcards: settings.study.captioners,
+        people=human_captioner,
         seed=settings.seed,
     message:
         "choose the sets of images of the study"
@@ -39,12 +63,18 @@ rule sample_stimuli:
         "../scripts/sample_stimuli.py"
 
 
+def consent_text(wildcards):
+    """The text that participants agree to: a file of the config, or the text that comes with the workflow."""
+    given = settings.study.consent
+    return graph.given(given) if given else graph.shipped("resources/study/consent.txt")
+
+
 rule build_study:
     input:
         stimuli="results/study/stimuli.parquet",
-        images=lab.study.table("images"),
-        exclude=lab.study.data("exclude"),
-        consent=lab.study.data("consent") or [graph.shipped("resources/study/consent.txt")],
+        images=study_images,
+        exclude=excluded_images,
+        consent=consent_text,
         page=graph.shipped("resources/study/page.html"),
         review=graph.shipped("resources/study/review.html"),
         experiment=graph.shipped("resources/study/study.psyexp"),
@@ -63,16 +93,23 @@ rule build_study:
         runtime=60,
     params:
         **graph.software("build_study", "pillow"),
-        post=lab.study.config.get("post"),
+        post=lambda wildcards: settings.study.post,
     message:
         "build the web page and the PsychoPy experiment of the study"
     script:
         "../scripts/build_study.py"
 
 
+def simulating_retriever(wildcards):
+    """The retriever that answers in place of people."""
+    return settings.study.simulated.retriever
+
+
 rule simulate_responses:
     input:
-        **lab.study.seen(lab.study.simulating),
+        config=lambda wildcards: f"results/encoders/{simulating_retriever(wildcards)}/config.json",
+        weights=lambda wildcards: f"results/encoders/{simulating_retriever(wildcards)}/model.safetensors",
+        features=lambda wildcards: graph.features_of(simulating_retriever(wildcards), settings.study.corpus),
         stimuli="results/study/stimuli.parquet",
     output:
         "results/study/simulated/responses.csv",
@@ -87,8 +124,13 @@ rule simulate_responses:
         runtime=60,
         gpu=1,
     params:
-        **graph.software("simulate_responses", "numpy", "torch", loads=lab.study.loaded(lab.study.simulating)),
-        participants=lab.study.number_simulated,
+        **graph.software(
+            "simulate_responses",
+            "numpy",
+            "torch",
+            loads=lambda wildcards: graph.encoder_modules(simulating_retriever(wildcards)),
+        ),
+        participants=lambda wildcards: settings.study.simulated.participants,
         seed=settings.seed,
     message:
         "let simulated participants, driven by a retriever, take part in the study"
@@ -96,10 +138,17 @@ rule simulate_responses:
         "../scripts/simulate_responses.py"
 
 
+def responses(wildcards):
+    """The files of answers: of simulated participants, or of people as the config names them."""
+    if wildcards.participants == "simulated":
+        return ["results/study/simulated/responses.csv"]
+    return [graph.given(path) for path in settings.study.responses]
+
+
 rule analyse_responses:
     input:
         stimuli="results/study/stimuli.parquet",
-        responses=lab.study.responses,
+        responses=responses,
     output:
         answers="results/study/{participants}/answers.parquet",
         participants="results/study/{participants}/participants.parquet",

@@ -1,6 +1,7 @@
 """Build the page that shows the captions of every captioner for every image, with its data and thumbnails."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 from captionlab.browser.site import build
 from captionlab.scripting import script
@@ -8,4 +9,5 @@ from captionlab.scripting import script
 
 @script
 def main(snakemake):
-    build(Path(snakemake.output[0]), snakemake.input.page, snakemake.input, snakemake.params, snakemake.threads)
+    shown = SimpleNamespace(**snakemake.params.shown, about=snakemake.params.about)
+    build(Path(snakemake.output[0]), snakemake.input.page, snakemake.input, shown, snakemake.threads)

@@ -191,6 +191,30 @@ class Graph:
         """Return the factor of the scores of each scorer and command in tables."""
         return self._lab.score_factors()
 
+    def study(self) -> Block:
+        """Return what the choice of the sets of images of the study depends on, names aside."""
+        return self._lab.study.block()
+
+    def rewarded_captioners(self) -> list[str]:
+        """Return the captioners that are finetuned by a reward, if the config asks for validity."""
+        return self._lab.validity.rewarded()
+
+    def browser_inputs(self) -> Block:
+        """Return the files that the page of captions shows, by name."""
+        return self._lab.browser.inputs()
+
+    def browser(self) -> Block:
+        """Return what the page of captions depends on, beside files."""
+        return self._lab.browser.params()
+
+    def score_tables(self) -> dict[str, list[str]]:
+        """Return the tables of scores of all evaluations, by the name of the metric."""
+        return self._lab.score_tables()
+
+    def provenance(self) -> Block:
+        """Return what the footer of every table says of the run."""
+        return self._lab.provenance()
+
     def command_words(self, metric: str) -> list[str]:
         """Return the words of a command that are files below the folder of data, or by their absolute paths."""
         return self._lab.commands.words(SimpleNamespace(metric=metric))
