@@ -39,5 +39,5 @@ def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
 
 
 def test_what_is_not_there_is_said_with_what_is():
-    with pytest.raises(ValueError, match="'konstant'.*clipcap"):
+    with pytest.raises(ValueError, match=r"'konstant'.*clipcap"):
         plugins.family_class("captioners", "konstant")

@@ -1,13 +1,17 @@
-"""Defaults stand in the schema; where Python can be called without a config, it takes the same ones."""
+"""Defaults stand in the models; where Python can be called without a config, it takes the same ones."""
 
 import inspect
 
 import pytest
 import torch
-from captionlab.workflow.schema import Schema
 from torch import ones
 from torch.nn import Parameter
 
+from captionlab.config import corpora, evaluations, training
+from captionlab.config.captioners import Replacements
+from captionlab.config.plugins import plugin_models
+from captionlab.config.scorers import Matching as MatchingKeys
+from captionlab.config.settings import Checkpoints
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.plugins import family_class
@@ -20,14 +24,26 @@ from captionlab.training.objectives.grpo.objective import Grpo
 from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical.objective import SelfCritical
 from captionlab.workflow.families import captioners, scorers
-from captionlab.workflow.keys import SCHEMA
-
-KINDS = {"captioners": captioners(), "scorers": scorers()}
-FAMILIES = [(package, name) for package, families in KINDS.items() for name in families]
 
 
-def defaults(keys):
-    return {name: part["default"] for name, part in keys.items() if "default" in part}
+def models(name):
+    """The models of this name of all families of captioners and scorers."""
+    return [
+        (package, family, model)
+        for package in ("captioners", "scorers")
+        for family, model in plugin_models(package, name).items()
+    ]
+
+
+def defaults(model):
+    """The defaults of a model that a job gets."""
+    keys = {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
+    return {name: default for name, default in keys.items() if default is not None}
+
+
+def own_defaults(model):
+    """Those of keys that no other family has."""
+    return {name: default for name, default in defaults(model).items() if name in model.__annotations__}
 
 
 def given(function):
@@ -36,55 +52,52 @@ def given(function):
     return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
 
 
-@pytest.mark.parametrize(("package", "family"), FAMILIES)
-def test_families_are_made_as_they_declare(package, family):
-    declared, of_family = KINDS[package][family], family_class(package, family)
-    shared = Schema(SCHEMA).definitions["scorer_architecture"]["properties"]
-    made = defaults(({**shared} if package == "scorers" and declared.architecture else {}) | declared.architecture)
-    assert given(of_family.__init__).items() >= made.items()
-    adopted = package == "scorers" and declared.reads == "embeddings"
-    imported = of_family.__init__ if adopted else of_family.from_published
-    if package != "scorers" and declared.folder:  # it is told the whole block, defaults included
+@pytest.mark.parametrize(("package", "family", "model"), models("Trained"))
+def test_families_are_trained_with_the_defaults_of_their_class(package, family, model):
+    architecture = model.model_fields["architecture"].annotation
+    assert given(family_class(package, family).__init__).items() >= defaults(architecture).items()
+
+
+@pytest.mark.parametrize(("package", "family", "model"), models("Imported") + models("Adopted"))
+def test_families_are_imported_with_the_defaults_of_their_class(package, family, model):
+    of_family = family_class(package, family)
+    if package == "captioners" and captioners()[family].folder:  # it is told the whole block, defaults included
         return
+    imported = of_family.from_published if hasattr(of_family, "from_published") else of_family.__init__
     # What it hands on by `options` is the constructor's.
     handed_on = given(of_family.__init__) if "options" in inspect.signature(imported).parameters else {}
-    assert {**handed_on, **given(imported)}.items() >= defaults(declared.imported).items()
+    assert {**handed_on, **given(imported)}.items() >= own_defaults(model).items()
 
 
 @pytest.mark.parametrize(
-    ("part", "function", "keys"),
+    ("model", "function", "keys"),
     [
-        ("objective_self-critical", SelfCritical, ["samples", "baseline", "temperature", "dropout", "scale", "kl"]),
-        ("objective_grpo", Grpo, ["samples", "clip", "kl"]),
-        ("objective_mlm", MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
-        ("any_decoding", Decoding, ["rules"]),
-        ("decoding.sample", Decoding, ["temperature"]),
-        ("regions.detector", Detector, ["count", "size"]),
-        ("matching", Matching, ["head", "scale"]),
-        ("captioner_constructed.replacements", Plan, ["others"]),
+        (training.SelfCritical, SelfCritical, ["samples", "baseline", "temperature", "dropout", "scale", "kl"]),
+        (training.Grpo, Grpo, ["samples", "clip", "kl"]),
+        (training.Mlm, MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
+        (evaluations.Decoding, Decoding, ["rules"]),
+        (evaluations.Sample, Decoding, ["temperature"]),
+        (corpora.Detector, Detector, ["count", "size"]),
+        (MatchingKeys, Matching, ["head", "scale"]),
+        (Replacements, Plan, ["others"]),
     ],
 )
-def test_parts_of_a_config_are_what_python_takes_without_them(part, function, keys):
-    schema = Schema(SCHEMA)
-    name, _, inner = part.partition(".")
-    found = schema.definitions[name]
-    found = found["cases"][inner] if "cases" in found else found["properties"][inner] if inner else found
+def test_parts_of_a_config_are_what_python_takes_without_them(model, function, keys):
     taken = given(function)
     shown = {key: list(value) if isinstance(value, tuple) else value for key, value in taken.items()}
-    assert {key: shown[key] for key in keys} == {key: defaults(found["properties"])[key] for key in keys}
+    assert {key: shown[key] for key in keys} == {key: defaults(model)[key] for key in keys}
 
 
 @pytest.mark.parametrize("family", captioners())
-def test_families_are_finetuned_as_they_declare(family):
+def test_families_are_finetuned_as_their_facts_say(family):
     assert captioners()[family].finetuned_as == family_class("captioners", family).finetuned_as
 
 
-@pytest.mark.parametrize("family", [name for name, declared in scorers().items() if declared.reads != "embeddings"])
-def test_scorers_match_as_they_declare(family):
+@pytest.mark.parametrize("family", [name for name, facts in scorers().items() if facts.reads != "embeddings"])
+def test_scorers_match_as_their_facts_say(family):
     made = vars(family_class("scorers", family).MATCHING)
     assert scorers()[family].matching.items() <= made.items()
-    schema = Schema(SCHEMA).definitions["matching"]["properties"]
-    assert {*scorers()[family].matching} == {*schema} - {*defaults(schema)}
+    assert {*scorers()[family].matching} == {*MatchingKeys.model_fields} - {*defaults(MatchingKeys)}
 
 
 # The size of what a family reads of an image is called after that.
@@ -102,7 +115,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("family", SIZES)
-def test_a_captioner_has_room_for_as_many_tokens_as_it_declares(family):
+def test_a_captioner_has_room_for_as_many_tokens_as_its_facts_say(family):
     """The longest caption that can be asked for is made, and one that is a token longer is refused."""
     sizes, visual = SIZES[family]
     made = family_class("captioners", family)
@@ -118,13 +131,13 @@ def test_a_captioner_has_room_for_as_many_tokens_as_it_declares(family):
 
 
 def test_an_optimizer_is_what_python_makes_without_them():
-    wanted = defaults(Schema(SCHEMA).definitions["optimizer"]["properties"])
+    wanted = defaults(training.Optimizer)
     adam = build_optimizer([Parameter(ones(1, 1))], {"kind": "adam", "lr": 1.0})
     assert [*adam.defaults["betas"]] == wanted["betas"]
     assert [group["weight_decay"] for group in adam.param_groups] == [wanted["weight_decay"], 0.0]
 
 
-def test_checkpoints_are_written_as_the_schema_says():
+def test_checkpoints_are_written_as_the_model_says():
     taken = given(train)
-    wanted = defaults(Schema(SCHEMA).definitions["checkpoints"]["properties"])
-    assert wanted == {name: taken[f"checkpoint_{name}"] for name in ("seconds", "steps")}
+    for name, field in Checkpoints.model_fields.items():
+        assert field.default == taken[f"checkpoint_{name}"]

@@ -44,7 +44,9 @@ def test_every_part_has_a_table():
 
 def test_a_table_says_who_has_a_key_and_what_it_is():
     rows = with_tables("<!-- keys: decoding -->\n<!-- end -->").splitlines()
-    assert "| `beam` | `beams` | number of captions that are kept of each image | whole number from 2 | required |" in rows
+    assert (
+        "| `beam` | `beams` | number of captions that are kept of each image | whole number from 2 | required |" in rows
+    )
     assert "|  | `kind` |  | `greedy`, `sample`, `beam` | required |" in rows
     assert next(row for row in rows if "`rules`" in row).endswith("| `transformers` |")
 
