@@ -1,85 +1,70 @@
-"""The keys that the schema of a config declares, and the keys that a config uses."""
+"""The keys that the models of a config have, and the keys that a config uses."""
 
-from collections.abc import Iterator
-from typing import Any
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
 
-from captionlab.workflow.schema import Schema
+from captionlab.config.model import Block, Model
+from captionlab.config.plugins import Cases
+from captionlab.config.walking import Part, root
 
-from captionlab.workflow.blocks import Block
-
-# The part of the schema with the keys below it, as `captioner.optimizer.lr`; and the meaning of the key, since families
+# The model that declares the key, with its name, as `training.Optimizer.lr`; and the meaning of the key, since plug-ins
 # have keys of the same name with other meanings.
 Key = tuple[str, str]
 
 
-def declared_keys(schema: Schema) -> set[Key]:
+def declared_keys() -> set[Key]:
     """Return all keys that a config may have."""
-    return set(_Walk(schema).declared(schema.root, "config"))
+    return {key for model in declared_models() for key in _keys(model, model.model_fields)}
 
 
-def used_keys(schema: Schema, config: Block) -> set[Key]:
+def used_keys(config: Block) -> set[Key]:
     """Return the keys that a config gives a value."""
-    return set(_Walk(schema).used(config, schema.root, "config"))
+    return {key for model, block in used_models(root(), config) for key in _keys(model, block)}
 
 
-class _Walk:
-    """A walk through the parts of a schema. A part that has a name is called by it, wherever it is referred to.
-
-    `any_x` is called `x`: it is for a model of another run whose family is not known yet.
-    """
-
-    def __init__(self, schema: Schema):
-        self.schema = schema
-        self.seen = set[str]()
-
-    def declared(self, part: Any, label: str) -> Iterator[Key]:
-        if not isinstance(part, dict):
-            return
-        if "$ref" in part:
-            name = part["$ref"].rpartition("/")[2]
-            if name not in self.seen:
-                self.seen.add(name)
-                yield from self.declared(self.schema.definitions[name], name.removeprefix("any_"))
-            return
-        # A family that is not trained here has the keys of an imported one, which refuse it in a block without weights.
-        cases = [case for case in part.get("cases", {}).values() if not case.get("untrained")]
-        for case in [*cases, part.get("otherwise"), part.get("items"), *part.get("anyOf", [])]:
-            yield from self.declared(case, label)
-        yield from self.declared(part.get("additionalProperties"), label)
-        for key, inner in part.get("properties", {}).items():
-            if inner is not False and "const" not in inner:
-                yield f"{label}.{key}", inner.get("description", "")
-                yield from self.declared(inner, f"{label}.{key}")
-
-    def used(self, value: Any, part: Any, label: str) -> Iterator[Key]:
-        if not isinstance(part, dict):
-            return
-        if "$ref" in part:
-            name = part["$ref"].rpartition("/")[2]
-            yield from self.used(value, self.schema.definitions[name], name.removeprefix("any_"))
-            return
-        if "union" in part:
-            yield from self.used(value, _case(value, part), label)
-            return
-        for case in part.get("anyOf", []):
-            yield from self.used(value, case, label)
-        if isinstance(value, list):
-            for item in value:
-                yield from self.used(item, part.get("items"), label)
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                if key in (keys := part.get("properties", {})):
-                    yield f"{label}.{key}", keys[key].get("description", "")
-                    yield from self.used(item, keys[key], f"{label}.{key}")
-                else:
-                    yield from self.used(item, part.get("additionalProperties"), label)
+def declared_models() -> set[type[Model]]:
+    """Return the models of all blocks that a config may have."""
+    found: set[type[Model]] = set()
+    _collect(root(), found)
+    return found
 
 
-def _case(block: Any, part: Block) -> Any:
-    """Return the case of a union that a block is of; None if it is of none."""
-    if not isinstance(block, dict):
-        return None
-    union = part["union"]
-    if isinstance(union, list):
-        return part["cases"].get(next((key for key in union if key in block), None), part["otherwise"])
-    return part["cases"].get(block[union]) if union in block else part.get("otherwise")
+def used_models(part: Part, value: Any) -> Iterator[tuple[type[Model], Block]]:
+    """Yield each block in a value that fits a part, with its model."""
+    part = part.of(value)
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from used_models(part.under(index), item)
+    elif isinstance(value, Mapping):
+        if part.model is not None:
+            yield part.model, dict(value)
+        for key, item in value.items():
+            yield from used_models(part.under(key), item)
+
+
+def _collect(part: Part, found: set[type[Model]]) -> None:
+    cases = [model for mark in part.marks if isinstance(mark, Cases) for model in mark.models().values()]
+    if part.model is None or cases:
+        for inner in cases or get_args(part.type):
+            _collect(part.inside(inner), found)
+    elif part.model not in found:
+        found.add(part.model)
+        for key in part.model.model_fields:
+            _collect(part.under(key), found)
+
+
+def _keys(model: type[Model], keys: Mapping[str, Any]) -> Iterator[Key]:
+    """Yield keys that a model has; what names a model, as `family`, has no description and is none of them."""
+    for key in keys:
+        description = model.model_fields[key].description if key in model.model_fields else None
+        if description is not None:
+            owner = next(base for base in model.__mro__ if key in inspect.get_annotations(base))
+            yield f"{_place(owner)}.{key}", description
+
+
+def _place(model: type) -> str:
+    """Return the name of a model, which the plug-ins of a package share; each paper has its own."""
+    package = model.__module__.removeprefix("captionlab.").removeprefix("config.").removesuffix(".config")
+    is_plugin = model.__module__.endswith(".config") and not package.startswith("papers.")
+    return f"{package.rpartition('.')[0] if is_plugin else package}.{model.__name__}"

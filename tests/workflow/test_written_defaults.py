@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from captionlab.workflow.schema import Schema
+from config_keys import declared_models, used_models
 from records import python_path
 from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
 from snakemake.settings.enums import Quietness
 
 from captionlab import paths
-from captionlab.workflow.config import SCHEMA, ConfigError, checked
+from captionlab.config.model import SeedMark
+from captionlab.config.walking import filled, part_of, root
+from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.families import captioners, scorers
 
@@ -19,48 +21,20 @@ ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))
 
 
-class Filling(Schema):
-    """Notes the parts whose defaults a config gets."""
-
-    def _filled(self, value, part, config):
-        if isinstance(value, dict):
-            self.seen = getattr(self, "seen", {})
-            self.seen[id(self.case(value, part))] = value
-        return super()._filled(value, part, config)
-
-
-def defaults(part, schema, found, where):
-    """The parts with defaults that lie below a part of the schema, by their place in it."""
-    if isinstance(part, list):
-        for item in part:
-            defaults(item, schema, found, where)
-    if not isinstance(part, dict):
-        return found
-    if "$ref" in part:
-        return defaults(schema.definitions[part["$ref"].rpartition("/")[2]], schema, found, where)
-    if id(part) in found or part.get("untrained"):
-        return found
-    keys = part.get("properties", {})
-    given = sorted(key for key, one in keys.items() if isinstance(one, dict) and {"default", "default_of"} & one.keys())
-    found[id(part)] = (where, given)
-    others = {key: part[key] for key in ("otherwise", "items", "additionalProperties") if key in part}
-    inner = {**keys, **part.get("cases", {}), **others}
-    for key, one in inner.items():
-        defaults(one, schema, found, f"{where}.{key}")
-    return found
-
-
 def test_the_config_has_a_block_for_every_default_there_is():
-    schema = Filling(ROOT / SCHEMA)
-    schema.filled(CONFIG)
-    there = defaults(schema.root, schema, {}, "")
-    lacking = [where for part, (where, given) in there.items() if given and part not in schema.seen]
-    assert (lacking, len([1 for _, given in there.values() if given]) > 60) == ([], True)
+    models = [model for model in declared_models() if any(has_default(field) for field in model.model_fields.values())]
+    seen = {model for model, _ in used_models(root(), filled(CONFIG))}
+    assert len(models) > 60
+    assert [model for model in models if model not in seen] == []
+
+
+def has_default(field):
+    return part_of(field).has(SeedMark) or not (field.is_required() or field.default is None)
 
 
 def written_out(config):
-    """A config with all defaults: those of the schema, and those that families have of their own."""
-    config = Schema(ROOT / SCHEMA).filled(config)
+    """A config with all defaults: those of the models, and those that families have of their own."""
+    config = filled(config)
     for name, family in (("tuned", "clipcap"), ("tuned-blip", "blip"), ("tuned-camel", "camel")):
         config["captioners"][name]["objective"] |= captioners()[family].finetuned_as
     for block in config["scorers"].values():
