@@ -15,12 +15,15 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
+from captionlab.plugins import headline
+from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
 from captionlab.workflow.blocks import any_of
 from captionlab.workflow.config import ConfigError, Refusal
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.graph import Graph, distinct, own, rows_of
+from captionlab.workflow.report import labels_of, paper_of
 
 min_version("9.20")
 

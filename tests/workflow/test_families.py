@@ -1,7 +1,6 @@
-"""A family of models is one file: what it declares is all that the graph needs, and nobody else notices it."""
+"""A plug-in is one folder: its config is all that the graph needs, and no job without it notices it."""
 
 import ast
-import importlib
 import json
 import re
 from pathlib import Path
@@ -11,36 +10,46 @@ import pyarrow as pa
 import pytest
 from running import run_python
 
-from captionlab import declarations
 from captionlab.encoders.embeddings import embedding_rows
-from captionlab.plugins import CaptionerFamily, DeclarationError, EncoderFamily, ScorerFamily, declared
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.schemas import embeddings_schema
 from captionlab.tables import write_table
 
 ROOT = Path(__file__).parents[2]
 
-FAMILY = '''
-"""A captioner that says the same of every image."""
+CAPTIONER = {
+    "config": """
+from typing import Annotated, Literal
 
+from pydantic import Field, PositiveInt
+
+from captionlab.config.captioners import CaptionerFacts, ImportedFiles, {reads}, TrainedCaptioner
+from captionlab.config.model import Model
+
+FACTS = CaptionerFacts(
+    reads="{facts}", objectives=("cross-entropy",), finetuned_as={{}}, libraries=("scipy",)
+)
+
+
+class Architecture(Model):
+    vocabulary: Annotated[int, Field(ge=257)] = Field(description="most tokens")
+
+
+class Imported({reads}, ImportedFiles):
+    family: Literal["{family}"]
+    depth: PositiveInt | None = Field(None, description="not in the weights")
+
+
+class Trained({reads}, TrainedCaptioner):
+    family: Literal["{family}"]
+    architecture: Architecture = Field(description="sizes")
+""",
+    "captioner": """
 import torch
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.plugins import CaptionerFamily
 from captionlab.networks.tokenizer import Tokenizer
-{imports}
-
-DECLARATION = CaptionerFamily(
-    reads="{reads}",
-    libraries=("scipy",),
-    objectives=("cross-entropy",),
-    options=(),
-    attention=False,
-    imported={{"depth": {{"type": "integer", "description": "not in the weights"}}}},
-    architecture={{"vocabulary": {{"type": "integer", "minimum": 257, "description": "most tokens"}}}},
-    longest={{}},
-    finetuned_as={{}},
-)
+from captionlab.regions.batches import RegionTable
 
 
 class Constant(Captioner[None]):
@@ -69,12 +78,9 @@ class Constant(Captioner[None]):
 {methods}
 
 FAMILY = Constant
-'''
-VECTOR = FAMILY.format(reads="vector", imports="", methods="")
-REGIONS = FAMILY.format(
-    reads="regions",
-    imports="from captionlab.regions.batches import RegionTable",
-    methods="""
+""",
+}
+OF_REGIONS = """
     @classmethod
     def measure_images(cls, features):
         return RegionTable(features).region_size, []
@@ -83,57 +89,83 @@ REGIONS = FAMILY.format(
         table = RegionTable(features)
         table.rows = table.batch
         return table
-""",
-)
-ENCODER = """
-from captionlab.plugins import EncoderFamily
+"""
 
-DECLARATION = EncoderFamily(
-    libraries=("scipy",), texts=True, patches=False, files=("weights",), imported={}, architecture={}
-)
+
+def captioner(family, reads, facts, methods=""):
+    """The files of a captioner that says the same of every image."""
+    config = CAPTIONER["config"].format(family=family, reads=reads, facts=facts)
+    return {"config": config, "captioner": CAPTIONER["captioner"].format(methods=methods)}
+
+
+VECTOR = captioner("constant", "ReadsVector", "vector")
+REGIONS = captioner("regional", "ReadsTaggedRegions", "tagged-regions", OF_REGIONS)
+ENCODER = {
+    "config": """
+from typing import Literal
+
+from captionlab.config.encoders import EncoderFacts, ImportedEncoder
+
+FACTS = EncoderFacts(texts=True, patches=False, libraries=("scipy",))
+
+
+class Imported(ImportedEncoder):
+    family: Literal["new"]
+""",
+    "encoder": """
 FAMILY = object
 
 
 def import_weights(config, file): ...
 def stated(config): ...
-"""
-SIZES = 'architecture={"width": {"type": "integer"}}'
-PIXELS = f"""
-from captionlab.plugins import ScorerFamily
+""",
+}
+READER = {
+    "config": """
+from typing import Literal
 
-DECLARATION = ScorerFamily(reads="pixels", libraries=(), imported={{}}, matching={{}}, {SIZES})
-FAMILY = object
-"""
-READER = """
-from captionlab.plugins import CorpusReader
+from pydantic import Field
 
-DECLARATION = CorpusReader(
-    keys={
-        "annotations": {"$ref": "#/$defs/path"},
-        "images": {"$ref": "#/$defs/path"},
-        "boxes": {"$ref": "#/$defs/path", "description": "more"},
-        "crop": {"type": "boolean", "default": False, "description": "middles"},
-    },
-    required=("annotations", "images", "boxes"), files=("annotations", "boxes"),
-    scenes=False, undescribed=True, libraries=("scipy",),
-)
+from captionlab.config.corpora import CorpusFacts, CorpusOfFiles
+from captionlab.config.model import FilePath
+
+FACTS = CorpusFacts(files=("annotations", "boxes"), undescribed=True, libraries=("scipy",))
 
 
+class Config(CorpusOfFiles):
+    reader: Literal["new-photos"]
+    annotations: FilePath = Field(description="file of captions")
+    images: FilePath = Field(description="folder of images")
+    boxes: FilePath = Field(description="more")
+    crop: bool = Field(False, description="middles")
+""",
+    "reader": """
 def read(config, root):
     yield from ()
-"""
-REWARD = """
-from captionlab.plugins import RewardKind
+""",
+}
+REWARD = {
+    "config": """
+from typing import Literal
 
-DECLARATION = RewardKind(
-    keys={"shortest": {"type": "integer", "minimum": 1, "default": 3, "description": "words"}},
-    required=(), asks="retriever", references=True, of=False, libraries=("scipy",),
-)
+from pydantic import Field, PositiveInt
+
+from captionlab.config.rewards import RewardFacts
+from captionlab.config.training import Retriever, Reward
+
+FACTS = RewardFacts(asks="retriever", references=True, libraries=("scipy",))
 
 
+class Config(Reward):
+    kind: Literal["brief"]
+    retriever: Retriever = Field(description="encoder that looks for the image")
+    shortest: PositiveInt = Field(3, description="words")
+""",
+    "reward": """
 def build(config, data):
     return None
-"""
+""",
+}
 CONFIG = {
     "seed": 1,
     "corpora": {
@@ -177,42 +209,40 @@ TRAINED = {
 PLAN = """
 import json, sys
 from pathlib import Path
-from types import SimpleNamespace
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.graph import Graph
 
 def plan(config):
     try:
         lab = Experiments(config, Path(sys.argv[1]))
     except ConfigError as error:
         return str(error)
-    found = {}
+    graph, settings, found = Graph(lab), lab.settings, {}
 
     def params(loads, *libraries):
-        return [param(job) for param in lab.software("generate_captions", *libraries, loads=loads).values()]
+        return [param(None) for param in graph.software("generate_captions", *libraries, loads=loads).values()]
 
-    for name in lab.corpora:
-        job = SimpleNamespace(corpus=name, evaluation="main")
-        if lab.corpora[name]["reader"] != "toyworld":
-            block = lab.settings("corpus", "evaluation_split", "shards")(job)
-            found["corpus " + name] = [lab.annotation_files(job), *params(lab.reader, "pillow"), block]
-    found["described"] = lab.described(job)
-    for name in lab.captioners:
-        job = SimpleNamespace(captioner=name)
-        if "reward" in lab.captioners[name].get("objective", {}):
-            found["training " + name] = [lab.reward_models.asked(job), lab.reward_models.captions(job)]
-            found["training " + name] += [*params(lab.reward_models.used, "torch"), lab.captioner_block(job)]
-        found[name] = [lab.regions.captioner_tables(name, "world")]
-        found[name] += [*params(lab.captioner_family, "torch", "tokenizers", "numpy"), lab.captioner_block(job)]
-    for name in lab.encoders:
-        job = SimpleNamespace(encoder=name)
-        found["encoder " + name] = params(lab.embedding.used, "torch")
-        if "weights" in lab.encoders[name]:
-            found["import " + name] = params(lab.embedding.imported, "torch")
-    for name in lab.scoring.scorers:
-        job = SimpleNamespace(scorer=name)
-        found["scorer " + name] = [lab.scoring.features(name, "world"), lab.scoring.block(job)]
-        found["scorer " + name] += params(lab.scoring.used, "torch", "tokenizers")
+    for name, block in settings.corpora.items():
+        if block.reader != "toyworld":
+            loads = graph.plugins("corpora.readers", [block.reader])
+            found["corpus " + name] = [
+                [str(file) for file in graph.input_files(name)], *params(loads, "pillow"), graph.block("corpora", name),
+                graph.is_partly_described(name),
+            ]
+    for name in settings.captioners:
+        found[name] = [graph.images_for(name, "world"), *params(graph.captioner_modules(name), "torch", "tokenizers")]
+        found[name].append(graph.training(name))
+        if graph.rewards(name):
+            found["training " + name] = [graph.reward_models(name), graph.needs_references(name)]
+            found["training " + name] += [*params(graph.training_modules(name), "torch"), graph.training(name)]
+    for name, block in settings.encoders.items():
+        found["encoder " + name] = params(graph.encoder_modules(name), "torch")
+        if hasattr(block, "weights"):
+            found["import " + name] = params(graph.plugins("encoders", [block.family], "import_weights"), "torch")
+    for name in settings.scorers:
+        found["scorer " + name] = [graph.images_for_scorer(name, "world"), graph.scorer(name)]
+        found["scorer " + name] += params(graph.scorer_modules(name), "torch", "tokenizers")
     return found
 
 found = [plan(config) for config in json.loads(sys.argv[2])]
@@ -248,26 +278,31 @@ def plans(checkout, *models, section="captioners"):
     return json.loads(run_python(checkout, PLAN, checkout, json.dumps(configs)))
 
 
-def add(checkout, module, text):
-    (checkout / "src" / "captionlab" / f"{module}.py").write_text(text)
+def add(checkout, folder, files):
+    """Add a plug-in, or change one."""
+    inside = checkout / "src" / "captionlab" / folder
+    inside.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (inside / f"{name}.py").write_text(text)
 
 
-def test_a_captioner_that_reads_vectors_is_one_file(checkout):
+def test_a_captioner_that_reads_vectors_is_one_folder(checkout):
     add(checkout, "captioners/constant", VECTOR)
     mine = {"family": "constant", "encoder": "clip", **TRAINED}
     imported = {"family": "constant", "encoder": "clip", "weights": "w", "tokenizer": "t", "depth": 3}
     wrong = {
-        "mine.encoder is 'grid', and constant reads of each image one vector; name an encoder": {"encoder": "grid"},
+        "mine.encoder is 'grid', and one vector of each image is read": {"encoder": "grid"},
         "mine.architecture.vocabulary is 3; it must be at least": {"architecture": {"vocabulary": 3}},
-        "captioners.mine.architecture lacks the key 'vocabulary'": {"architecture": {}},
+        "captioners.mine.architecture lacks the key vocabulary": {"architecture": {}},
+        "captioners.mine has no key 'depht'": {"depht": 3},
         "by which a constant cannot be trained; write cross-entropy": {"objective": {"kind": "mlm"}},
         "teacher is nothing that a constant can": {"objective": {"kind": "cross-entropy", "teacher": {}}},
-        "mine.family is 'konstant'; it must be one of blip, camel, clipcap, const": {"family": "konstant"},
+        "mine.family is 'konstant'; it must be one of": {"family": "konstant"},
     }
     planned, read, *refused = plans(checkout, mine, imported, *({**mine, **change} for change in wrong.values()))
     tables, _, versions, block = planned["mine"]
     assert tables == ["results/features/clip/world/0-of-1.parquet"]
-    assert versions.keys() == {"torch", "tokenizers", "scipy", "numpy"}
+    assert versions.keys() == {"torch", "tokenizers", "scipy"}
     assert block["architecture"] == {"vocabulary": 300}
     assert read["mine"][3]["depth"] == 3
     for sentence, found in zip(wrong, refused, strict=True):
@@ -287,16 +322,15 @@ def test_they_run(checkout, tmp_path):
         assert found == f"2\n{[[256] * 3] * 2}\n"
 
 
-def test_a_captioner_that_reads_regions_is_one_file(checkout):
+def test_a_captioner_that_reads_regions_is_one_folder(checkout):
     add(checkout, "captioners/regional", REGIONS)
-    mine = {"family": "regional", "regions": "boxes", **TRAINED}
-    found, tagged, blind = plans(checkout, mine, {**mine, "tags": "things"}, {"family": "regional", **TRAINED})
-    assert found["mine"][0] == ["results/regions/boxes/world/0-of-1.parquet"]
-    assert "a regional reads regions of images, not tags" in tagged
-    assert "a regional reads regions of images, so it needs regions" in blind
+    mine = {"family": "regional", "regions": "boxes", "tags": "things", **TRAINED}
+    found, blind = plans(checkout, mine, {"family": "regional", **TRAINED})
+    assert "results/regions/boxes/world/0-of-1.parquet" in found["mine"][0]
+    assert "captioners.mine lacks the key regions" in blind
 
 
-def test_families_that_nobody_uses_change_nothing(checkout):
+def test_plugins_that_nobody_uses_change_nothing(checkout):
     before = plans(checkout)
     add(checkout, "captioners/constant", VECTOR)
     add(checkout, "captioners/regional", REGIONS)
@@ -330,39 +364,36 @@ def test_a_new_encoder_is_not_taken_for_another(checkout):
 def test_how_weights_are_imported_is_code_of_that_job_alone(checkout, old, new, others):
     before, text = plans(checkout)[0], (checkout / "src/captionlab/encoders/clip/encoder.py").read_text()
     assert old in text
-    add(checkout, "encoders/clip", text.replace(old, new))
+    add(checkout, "encoders/clip", {"encoder": text.replace(old, new)})
     after = plans(checkout)[0]
     assert {name for name in before if before[name] != after[name]} == {"import clip"} | others
 
 
-def test_a_reader_is_one_file(checkout):
+def test_a_reader_is_one_folder(checkout):
     add(checkout, "corpora/readers/new_photos", READER)
     before = plans(checkout)[0]
     mine = {"reader": "new-photos", "annotations": "a.json", "images": "folder", "boxes": "b.json"}
     wrong = {
-        "corpora.mine lacks the key 'boxes'": {key: mine[key] for key in ("reader", "annotations", "images")},
+        "corpora.mine lacks the key boxes": {key: mine[key] for key in ("reader", "annotations", "images")},
         "corpora.mine has no key 'crp'; did you mean 'crop'?": {**mine, "crp": True},
         "corpora.mine.reader is 'new_photos'; it must be one of": {**mine, "reader": "new_photos"},
     }
     planned, *refused = plans(checkout, mine, *wrong.values(), section="corpora")
-    files, code, versions, block = planned["corpus mine"]
+    files, code, versions, block, undescribed = planned["corpus mine"]
     assert [Path(file).name for file in files] == ["a.json", "b.json"]
     assert (versions.keys(), block["crop"], block["max_rejected"]) == ({"pillow", "scipy"}, False, 0.01)
     assert code != planned["corpus photos"][1]
     assert {name: plan for name, plan in planned.items() if name != "corpus mine"} == before
     for sentence, found in zip(wrong, refused, strict=True):
         assert sentence in found
-    evaluated = {**CONFIG, "corpora": {**CONFIG["corpora"], "mine": mine}}
-    evaluated["evaluations"] = {"main": {**CONFIG["evaluations"]["main"], "corpora": ["world", "mine"]}}
-    (found,) = json.loads(run_python(checkout, PLAN, checkout, json.dumps([evaluated])))
-    assert found["described"] == ["results/corpora/mine/captions.parquet"]
+    assert undescribed
     # What it says and does is of the fingerprint of those alone that read by it.
-    add(checkout, "corpora/readers/new_photos", READER.replace("yield from ()", "yield from []"))
+    add(checkout, "corpora/readers/new_photos", {"reader": READER["reader"].replace("yield from ()", "yield from []")})
     changed = plans(checkout, mine, section="corpora")[0]
     assert {name for name in planned if planned[name] != changed[name]} == {"corpus mine"}
 
 
-def test_a_reward_is_one_file(checkout):
+def test_a_reward_is_one_folder(checkout):
     add(checkout, "training/rewards/brief", REWARD)
     before = plans(checkout)[0]
     plain = CONFIG["captioners"]["rewarded"]
@@ -373,16 +404,16 @@ def test_a_reward_is_one_file(checkout):
     mine, inside = {"kind": "brief", "retriever": "clip"}, {"kind": "sum", "of": []}
     inside["of"] = [{"weight": 2, "reward": mine}]
     wrong = {
-        "reward lacks the key 'retriever'": {"kind": "brief"},
-        "reward.of.0.reward.shortest is 0; it must be at least 1": {
+        "reward lacks the key retriever": {"kind": "brief"},
+        "reward.of.0.reward.shortest is 0; it must be above 0": {
             "kind": "sum", "of": [{"weight": 2, "reward": {**mine, "shortest": 0}}],
         },
         "reward.retriever is 'grid', patch features, which has no text side": {**mine, "retriever": "grid"},
     }  # fmt: skip
     alone, summed, *refused = plans(checkout, *map(rewarded, (mine, inside, *wrong.values())))
     for planned in (alone, summed):
-        asked, captions, code, versions, block = planned["training mine"]
-        assert (asked.keys(), captions) == ({"encoders/clip"}, ["results/corpora/world/captions.parquet"])
+        asked, references, code, versions, block = planned["training mine"]
+        assert (asked.keys(), references) == ({"encoders/clip"}, True)
         assert "scipy" in versions
         assert "scipy" not in planned["training rewarded"][3]
         assert code != planned["training rewarded"][2]
@@ -394,82 +425,12 @@ def test_a_reward_is_one_file(checkout):
 
 
 @pytest.mark.parametrize(
-    ("module", "text", "kind"),
-    [("corpora/readers/new_photos", READER, "CorpusReader"), ("training/rewards/brief", REWARD, "RewardKind")],
+    ("folder", "files"),
+    [("captioners/constant", VECTOR), ("corpora/readers/new_photos", READER), ("training/rewards/brief", REWARD)],
 )
-def test_what_does_not_say_what_it_is_is_an_error_at_start(checkout, module, text, kind):
-    add(checkout, module, text.replace("DECLARATION = ", "DECLARED = "))
-    assert f"{module}.py has no DECLARATION; write DECLARATION = {kind}" in plans(checkout)[0]
-
-
-def test_a_family_without_a_declaration_is_an_error_at_start(checkout):
-    add(checkout, "captioners/constant", VECTOR.replace("DECLARATION = ", "DECLARED = "))
-    assert "captioners/constant.py has no DECLARATION; write DECLARATION = CaptionerFamily" in plans(checkout)[0]
-
-
-@pytest.mark.parametrize(
-    ("modules", "sentence"),
-    [
-        ({"encoders/new": ENCODER.partition("def import")[0]}, "new.py has no import_weights; write DECLARATION"),
-        (
-            {"encoders/new": ENCODER.replace("architecture={}", SIZES)},
-            "encoders/new: rule train_encoder trains a clip alone; write architecture={}",
-        ),
-        ({"scorers/new": PIXELS}, "scorers/new: only what reads regions is trained here; write architecture={}"),
-    ],
-)
-def test_a_family_that_no_rule_can_make_is_an_error_at_start(checkout, modules, sentence):
-    for module, text in modules.items():
-        add(checkout, module, text)
-    assert sentence in plans(checkout)[0]
-
-
-RIGHT = """
-DECLARATION = ScorerFamily(reads="regions", libraries=(), imported={}, architecture={}, matching={})
-FAMILY = int
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("FAMILY = int\n", "one.py has no DECLARATION; write DECLARATION = ScorerFamily(...) and FAMILY"),
-        (RIGHT.replace("FAMILY = int", ""), "one.py has no FAMILY; write"),
-        (RIGHT.replace("libraries=(), ", ""), "one.py: DECLARATION lacks the field 'libraries'; a ScorerFamily says"),
-        (
-            RIGHT.replace("libraries", "librarys"),
-            "one.py: DECLARATION has the field 'librarys'; a ScorerFamily has reads",
-        ),
-        (RIGHT.replace("libraries=()", "libraries=LIBRARIES"), "libraries of DECLARATION must be a plain literal"),
-        (
-            RIGHT.replace("libraries=()", 'libraries=("torch")'),
-            "libraries of DECLARATION is 'torch'; it must be a tuple",
-        ),
-        (
-            RIGHT.replace('"regions"', '"areas"'),
-            "reads of DECLARATION is 'areas'; it must be one of 'regions', 'pixels'",
-        ),
-        (RIGHT.replace("imported={}", "imported=()"), "imported of DECLARATION is (); it must be a dict"),
-        (RIGHT.replace("(reads=", '("x", reads='), "one.py: DECLARATION has a field without a name"),
-        (RIGHT.replace("ScorerFamily", "EncoderFamily"), "one.py: DECLARATION must be ScorerFamily(...), called"),
-    ],
-)
-def test_what_is_wrong_with_a_declaration_is_said(text, sentence, tmp_path, monkeypatch):
-    monkeypatch.setattr(declarations, "ROOT", tmp_path)
-    declared.cache_clear()
-    (tmp_path / "scorers").mkdir()
-    (tmp_path / "scorers" / "one.py").write_text(text)
-    with pytest.raises(DeclarationError, match=re.escape(sentence)):
-        declared("scorers", ScorerFamily)
-    (tmp_path / "scorers" / "one.py").write_text(RIGHT)
-    assert declared("scorers", ScorerFamily)["one"].reads == "regions"
-    declared.cache_clear()
-
-
-def test_what_is_declared_is_what_the_module_has():
-    for package, kind in (("captioners", CaptionerFamily), ("encoders", EncoderFamily), ("scorers", ScorerFamily)):
-        for name, declaration in declared(package, kind).items():
-            assert declaration == importlib.import_module(f"captionlab.{package}.{name}").DECLARATION
+def test_a_plugin_without_facts_is_an_error_at_start(checkout, folder, files):
+    add(checkout, folder, {"config": files["config"].replace("FACTS = ", "OTHERS = ")})
+    assert f"{folder}/config.py has no FACTS" in plans(checkout)[0]
 
 
 def test_no_family_is_probed():

@@ -5,22 +5,54 @@ Makes: README.md beside the weights of what was trained, and the tables checklis
 """
 
 
+def trained_files(file):
+    """An input function: a file of each model that is trained here."""
+    return lambda wildcards: [f"results/{section}/{name}/{file}" for section, name in graph.trained_models()]
+
+
+def corpus_tables(table):
+    """An input function: a table of each corpus that the run reads or renders."""
+    return lambda wildcards: [f"results/corpora/{corpus}/{table}.parquet" for corpus in graph.used("corpora")]
+
+
+def validity_rows(wildcards):
+    """The rows of the table `validity`, if the config asks for it."""
+    return ["results/reporting/validity.csv"] if settings.validity else []
+
+
+def claim_rows(wildcards):
+    """The rows of the table `claims`, if the config asks for a paper."""
+    return ["results/reporting/claims.csv"] if graph.papers.asked_for() else []
+
+
+def trained_jobs(wildcards):
+    """The provenance of each training."""
+    return [f"results/provenance/{model['job']}.json" for model in graph.described_models(trained=True)]
+
+
+def scorers_that_are_examined(wildcards):
+    """The tables that say how good each scorer is that is trained here."""
+    return [
+        f"results/scorers/{name}/matching.parquet" for section, name in graph.trained_models() if section == "scorers"
+    ]
+
+
 rule write_model_cards:
     input:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
-        validity=lab.validity_table(),
-        configs=lab.documenting.files("config.json", lab.documenting.trained()),
-        weights=lab.documenting.files("model.safetensors", lab.documenting.trained()),
-        training=lab.documenting.files("training.parquet", lab.documenting.trained()),
-        made=lab.documenting.made(),
-        matching=lab.documenting.matching(),
-        images=lab.documenting.tables("images"),
-        captions=lab.documenting.tables("captions"),
-        rejects=lab.documenting.tables("rejects"),
+        validity=validity_rows,
+        configs=trained_files("config.json"),
+        weights=trained_files("model.safetensors"),
+        training=trained_files("training.parquet"),
+        made=trained_jobs,
+        matching=scorers_that_are_examined,
+        images=corpus_tables("images"),
+        captions=corpus_tables("captions"),
+        rejects=corpus_tables("rejects"),
         software=graph.shipped("CITATION.cff"),
     output:
-        cards=lab.documenting.cards(),
+        cards=[f"results/{section}/{name}/README.md" for section, name in graph.trained_models()],
         provenance="results/provenance/write_model_cards.json",
     log:
         "results/logs/write_model_cards.log",
@@ -32,30 +64,52 @@ rule write_model_cards:
         runtime=30,
     params:
         **graph.software("write_model_cards"),
-        models=lab.documenting.described_trained(),
-        corpora=lab.documenting.described_corpora(),
-        humans=lab.validity.humans(),
-        papers=lab.papers.citations(),
+        models=lambda wildcards: graph.described_models(trained=True),
+        corpora=lambda wildcards: graph.described_corpora(),
+        humans=humans,
+        papers=lambda wildcards: graph.papers.citations(),
     message:
         "write a card for every model that was trained"
     script:
         "../scripts/write_model_cards.py"
 
 
+def searches(wildcards):
+    """The settings that were tried for the neural probe of each analysed captioner."""
+    scenes = settings.scene_analysis
+    return [f"results/probes/{name}/search.parquet" for name in (scenes.pretrained, scenes.finetuned)] if scenes else []
+
+
+def study_participants(wildcards):
+    """The participants of the study: people, simulated participants or both."""
+    return [f"results/study/{who}/participants.parquet" for who in graph.participants()]
+
+
+def training_seeds(wildcards):
+    """The seed of each training, by section and name."""
+    return {
+        f"{section}/{name}": getattr(settings, section)[name].seed
+        for section, name in graph.trained_models()
+        if "@" not in name
+    }
+
+
 rule collect_checklist:
     input:
         costs="results/cost.parquet",
         comparisons="results/reporting/comparisons.parquet",
-        validity=lab.validity_table(),
-        claims=lab.claims_table(),
-        weights=lab.documenting.files("model.safetensors", lab.documenting.models()),
-        training=lab.documenting.files("training.parquet", lab.documenting.trained()),
-        images=lab.documenting.tables("images"),
-        captions=lab.documenting.tables("captions"),
-        rejects=lab.documenting.tables("rejects"),
-        searches=lab.scene_analysis.searches(),
-        participants=lab.study.tables("participants"),
-        excluded=lab.study.data("exclude"),
+        validity=validity_rows,
+        claims=claim_rows,
+        weights=lambda wildcards: [
+            f"results/{model['section']}/{model['name']}/model.safetensors" for model in graph.described_models()
+        ],
+        training=trained_files("training.parquet"),
+        images=corpus_tables("images"),
+        captions=corpus_tables("captions"),
+        rejects=corpus_tables("rejects"),
+        searches=searches,
+        participants=study_participants,
+        excluded=lambda wildcards: excluded_images(wildcards) if settings.study else [],
         software=graph.shipped("CITATION.cff"),
     output:
         tables=multiext("results/reporting/checklist", ".csv", ".md", ".html"),
@@ -70,16 +124,19 @@ rule collect_checklist:
         runtime=30,
     params:
         **graph.software("collect_checklist"),
-        models=lab.documenting.described_models(),
-        seeds=lab.documenting.seeds_of_trainings(),
-        training_rules=lab.documenting.training_rules(),
-        corpora=lab.documenting.described_corpora(),
-        evaluations=lab.evaluation_contexts(),
-        decodings=lab.documenting.decodings(),
-        metrics=lab.documenting.metrics(lab.score_tables()),
-        papers=lab.papers.asked_for(),
-        judgements=lab.documenting.judgements(),
-        provenance=lab.provenance(),
+        models=lambda wildcards: graph.described_models(),
+        seeds=training_seeds,
+        training_rules=["finetune_captioner", "pretrain_captioner", "pretrain_scorer", "train_encoder"],
+        corpora=lambda wildcards: graph.described_corpora(),
+        evaluations=lambda wildcards: graph.evaluations(),
+        decodings=lambda wildcards: {name: graph.block("decodings", name) for name in sorted(settings.decodings)},
+        metrics=lambda wildcards: {table: headline("evaluation.metrics", table) for table in graph.score_tables()},
+        papers=lambda wildcards: graph.papers.asked_for(),
+        judgements=lambda wildcards: {
+            name: graph.facts("judgements.readers", judged.reader).simulated
+            for name, judged in settings.judgements.items()
+        },
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "answer what reviewers ask"
     script:
@@ -89,7 +146,7 @@ rule collect_checklist:
 rule collect_reproduction:
     input:
         claims="results/reporting/claims.csv",
-        numbers=lab.papers.numbers(),
+        numbers=lambda wildcards: graph.papers.numbers(),
     output:
         tables=multiext("results/reporting/reproduction", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_reproduction.json",
@@ -103,8 +160,8 @@ rule collect_reproduction:
         runtime=10,
     params:
         **graph.software("collect_reproduction"),
-        papers=lab.papers.asked_for(),
-        provenance=lab.provenance(),
+        papers=lambda wildcards: graph.papers.asked_for(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "sum up what this run reproduces"
     script:

@@ -6,13 +6,22 @@ Makes: results/reporting/, results/figures/ and results/tables/, all of it or a 
 
 import re
 
-from captionlab.workflow.blocks import any_of
+
+def humans(wildcards):
+    """The captioners whose captions are references."""
+    return sorted(name for name, block in settings.captioners.items() if getattr(block, "family", None) == "human")
+
+
+def undescribed_corpora(wildcards):
+    """The corpora of evaluations whose images have no captions."""
+    corpora = {corpus for evaluation in settings.evaluations.values() for corpus in evaluation.corpora}
+    return sorted(corpus for corpus in corpora if not graph.has_captions(corpus))
 
 
 rule summarise_evaluation:
     input:
-        **lab.score_tables(),
-        captions=lab.scored_captions(),
+        unpack(lambda wildcards: graph.score_tables()),
+        captions=lambda wildcards: graph.scored_captions(),
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -26,13 +35,18 @@ rule summarise_evaluation:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("summarise_evaluation", "numpy", "scipy", loads=lab.score_modules()),
-        evaluations=lab.evaluation_contexts(),
-        unreferenced=lab.unreferenced(),
-        lineage=lab.lineage(),
-        trainings=lab.trainings,
-        factors=lab.score_factors(),
-        ends=lab.papers.compared(),
+        **graph.software(
+            "summarise_evaluation",
+            "numpy",
+            "scipy",
+            loads=lambda wildcards: graph.metric_modules(*graph.score_tables()),
+        ),
+        evaluations=lambda wildcards: graph.evaluations(),
+        unreferenced=undescribed_corpora,
+        lineage=lambda wildcards: graph.lineage(),
+        trainings=lambda wildcards: graph.seeds_of_captioners,
+        factors=lambda wildcards: graph.score_factors(),
+        ends=lambda wildcards: graph.papers.compared(),
         seed=settings.seed,
     message:
         "summarise every evaluation, with intervals"
@@ -56,17 +70,22 @@ rule collect_evaluation:
         runtime=10,
     params:
         **graph.software("collect_evaluation"),
-        humans=lab.validity.humans(),
-        provenance=lab.provenance(),
+        humans=humans,
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "write every metric into one table"
     script:
         "../scripts/collect_evaluation.py"
 
 
+def reward_tables(wildcards):
+    """The rewards before and after each training by a reward."""
+    return [f"results/captioners/{name}/rewards.parquet" for name in graph.rewarded_captioners()]
+
+
 rule collect_rewards:
     input:
-        rewards=lab.validity.rewards(),
+        rewards=reward_tables,
     output:
         tables=multiext("results/reporting/rewards", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_rewards.json",
@@ -80,9 +99,9 @@ rule collect_rewards:
         runtime=10,
     params:
         **graph.software("collect_rewards", "numpy"),
-        trainings=lab.validity.trainings(),
+        trainings=lambda wildcards: graph.rewarded_trainings(),
         seed=settings.seed,
-        provenance=lab.provenance(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "write the rewards before and after trainings into one table"
     script:
@@ -91,7 +110,9 @@ rule collect_rewards:
 
 rule collect_judgements:
     input:
-        correlations=lab.judgements.correlations(),
+        correlations=lambda wildcards: [
+            f"results/judgements/{name}/correlations.parquet" for name in settings.judgements
+        ],
     output:
         tables=multiext("results/reporting/judgements", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_judgements.json",
@@ -105,26 +126,82 @@ rule collect_judgements:
         runtime=10,
     params:
         **graph.software("collect_judgements"),
-        judgements=list(lab.judgements.sets),
-        simulated=lab.judgements.simulated_sets(),
-        provenance=lab.provenance(),
+        judgements=list(settings.judgements),
+        simulated=lambda wildcards: [
+            name
+            for name, judged in settings.judgements.items()
+            if graph.facts("judgements.readers", judged.reader).simulated
+        ],
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "write how far metrics agree with those who judged captions into one table"
     script:
         "../scripts/collect_judgements.py"
 
 
+def own_evaluations():
+    """The evaluations of the config by name; sets of judgements are none."""
+    return {name: block for name, block in sorted(settings.evaluations.items()) if name not in settings.judgements}
+
+
+def captions_of_models(wildcards):
+    """The captions of captioners that are trained here or come from another run."""
+    return [
+        f"results/captions/{captioner}/{name}.parquet"
+        for name, evaluation in own_evaluations().items()
+        for captioner in sorted(evaluation.captioners)
+        if any(hasattr(settings.captioners[captioner], key) for key in ("optimizer", "run"))
+    ]
+
+
+def all_references(wildcards):
+    """The captions of every corpus."""
+    names = sorted(settings.corpora.keys() - settings.judgements.keys())
+    return [f"results/corpora/{name}/captions.parquet" for name in names]
+
+
+def objects_of_learned_corpora(wildcards):
+    """The objects of corpora that captioners learned and are evaluated on."""
+    learned = graph.learned_by()
+    corpora = {
+        learned[captioner]
+        for evaluation in own_evaluations().values()
+        for captioner in evaluation.captioners
+        if learned.get(captioner) in evaluation.corpora
+    }
+    return [f"results/corpora/{corpus}/objects.parquet" for corpus in sorted(corpora)]
+
+
+def rewarding_encoders(wildcards):
+    """The encoders that rewards ask, as retrievers or as scorers."""
+    rewards = [reward for captioner in settings.captioners for reward in graph.rewards(captioner)]
+    scorers = [settings.scorers[reward["scorer"]] for reward in rewards if "scorer" in reward]
+    asked = {reward.get("retriever") for reward in rewards} | {getattr(one, "encoder", None) for one in scorers}
+    return sorted(asked - {None})
+
+
+def toyworld_corpora(wildcards):
+    """The corpora that the workflow renders."""
+    return sorted(name for name, corpus in settings.corpora.items() if corpus.reader == "toyworld")
+
+
+def toyworld_words(wildcards):
+    """What the toy world consists of, if a corpus is rendered."""
+    names = ("objects", "scenes") if toyworld_corpora(wildcards) else ()
+    return [graph.shipped(f"resources/toyworld/{name}.yaml") for name in names]
+
+
 rule measure_validity:
     input:
         summary="results/reporting/summary.parquet",
-        captions=lab.validity.captions(),
-        references=lab.validity.references(),
-        objects=lab.validity.objects(),
-        matching=list(lab.validity.matching().values()),
-        rewards=lab.validity.rewards(),
-        accuracy=lab.validity.accuracy(),
-        claims=lab.claims_table(),
-        words=lab.toyworld_files(),
+        captions=captions_of_models,
+        references=all_references,
+        objects=objects_of_learned_corpora,
+        matching=lambda wildcards: list(graph.examined_scorers().values()),
+        rewards=reward_tables,
+        accuracy=lambda wildcards: [f"results/study/{who}/accuracy.parquet" for who in graph.participants()],
+        claims=lambda wildcards: ["results/reporting/claims.csv"] if graph.papers.asked_for() else [],
+        words=toyworld_words,
     output:
         tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
         provenance="results/provenance/measure_validity.json",
@@ -138,16 +215,16 @@ rule measure_validity:
         runtime=30,
     params:
         **graph.software("measure_validity", "numpy", "scipy"),
-        corpus=lab.validity.corpus(),
-        humans=lab.validity.humans(),
-        rewarding=lab.validity.rewarding(),
-        learned=lab.validity.learned(),
-        scorers=list(lab.validity.matching()),
-        rewarded={name: training["corpus"] for name, training in lab.validity.trainings().items()},
-        toyworld=lab.validity.toyworld(),
-        study_human=lab.study.people(),
+        corpus=lambda wildcards: settings.validity.corpus,
+        humans=humans,
+        rewarding=rewarding_encoders,
+        learned=lambda wildcards: graph.learned_by(),
+        scorers=lambda wildcards: list(graph.examined_scorers()),
+        rewarded=lambda wildcards: {name: training["corpus"] for name, training in graph.rewarded_trainings().items()},
+        toyworld=toyworld_corpora,
+        study_human=lambda wildcards: human_captioner(wildcards) if settings.study else None,
         seed=settings.seed,
-        provenance=lab.provenance(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "measure what must hold for the experiments of this run to mean something"
     script:
@@ -156,11 +233,24 @@ rule measure_validity:
 
 rule collect_language_tables:
     input:
-        statistics=lab.language.measured("statistics"),
-        patterns=lab.language.measured("patterns"),
-        unigrams=lab.language.measured("unigrams"),
+        statistics=lambda wildcards: [
+            f"results/language/{name}/{settings.language.evaluation}/statistics.parquet"
+            for name in graph.studied_captioners()
+        ],
+        patterns=lambda wildcards: [
+            f"results/language/{name}/{settings.language.evaluation}/patterns.parquet"
+            for name in graph.studied_captioners()
+        ],
+        unigrams=lambda wildcards: [
+            f"results/language/{name}/{settings.language.evaluation}/unigrams.parquet"
+            for name in graph.studied_captioners()
+        ],
     output:
-        tables=lab.language.tables(),
+        tables=[
+            f"results/reporting/language/{name}.{ending}"
+            for name in ("language_statistics", "language_patterns", "language_unigrams")
+            for ending in FORMATS
+        ],
         provenance="results/provenance/collect_language_tables.json",
     log:
         "results/logs/collect_language_tables.log",
@@ -172,15 +262,15 @@ rule collect_language_tables:
         runtime=10,
     params:
         **graph.software("collect_language_tables"),
-        captioners=lab.language.captioners(),
-        provenance=lab.provenance(),
+        captioners=lambda wildcards: graph.studied_captioners(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "make the tables on language"
     script:
         "../scripts/collect_language_tables.py"
 
 
-for job in lab.papers.jobs("summarise"):
+for job in graph.papers.jobs("summarise"):
 
     rule:
         name:
@@ -207,7 +297,7 @@ for job in lab.papers.jobs("summarise"):
             "../scripts/summarise_paper.py"
 
 
-for job in lab.papers.jobs("tabulate"):
+for job in graph.papers.jobs("tabulate"):
 
     rule:
         name:
@@ -234,7 +324,7 @@ for job in lab.papers.jobs("tabulate"):
             "../scripts/tabulate_paper.py"
 
 
-for job in lab.papers.jobs("plot"):
+for job in graph.papers.jobs("plot"):
 
     rule:
         name:
@@ -263,7 +353,7 @@ for job in lab.papers.jobs("plot"):
 
 rule check_claims:
     input:
-        **lab.papers.evidence(),
+        unpack(lambda wildcards: graph.papers.evidence()),
         summary="results/reporting/summary.parquet",
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md"),
@@ -278,9 +368,11 @@ rule check_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        **graph.software("check_claims", "scipy", loads=dict.fromkeys(lab.papers.evidence_modules(), ())),
-        papers=lab.papers.evidence_params(),
-        provenance=lab.provenance(),
+        **graph.software(
+            "check_claims", "scipy", loads=lambda wildcards: dict.fromkeys(graph.papers.evidence_modules(), ())
+        ),
+        papers=lambda wildcards: graph.papers.evidence_params(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "judge the papers' claims by this run"
     script:
@@ -289,7 +381,7 @@ rule check_claims:
 
 rule collect_cost:
     input:
-        lab.measured_tables(),
+        lambda wildcards: graph.measured_tables(),
     output:
         tables=multiext("results/reporting/cost", ".csv", ".md", ".html"),
         jobs="results/cost.parquet",
@@ -309,7 +401,7 @@ rule collect_cost:
             for rule in workflow.rules
             if Path(rule.snakefile).resolve().parent == ROOT / "workflow" / "rules"
         },
-        provenance=lab.provenance(),
+        provenance=lambda wildcards: graph.provenance(),
     message:
         "add up what every job cost"
     script:
@@ -318,14 +410,14 @@ rule collect_cost:
 
 rule collect_table:
     input:
-        lab.table,
+        lambda wildcards: graph.table_files()[wildcards.table],
     output:
         "results/tables/{table}",
         provenance="results/provenance/collect_table/{table}.json",
     log:
         "results/logs/collect_table/{table}.log",
     wildcard_constraints:
-        table=any_of(map(re.escape, lab.table_files())),
+        table=any_of(map(re.escape, graph.table_files())),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -342,18 +434,18 @@ rule collect_table:
 
 rule collect_tables:
     input:
-        tables=lab.tables(),
-        pictures=lab.papers.pictures(),
-        figures=lab.shown_figures(),
-        pages=[page.made for page in lab.pages()],
+        tables=lambda wildcards: list(graph.table_files().values()),
+        pictures=lambda wildcards: graph.papers.pictures(),
+        figures=lambda wildcards: graph.shown_figures(),
+        pages=lambda wildcards: [page.made for page in graph.pages()],
     output:
         report(
             directory("results/tables"),
             patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
             caption="../report/tables.rst",
-            category=lab.paper_of,
+            category=paper_of,
             subcategory="tables",
-            labels=lab.labels_of,
+            labels=labels_of,
         ),
         provenance="results/provenance/collect_tables.json",
     log:
@@ -366,9 +458,9 @@ rule collect_tables:
         runtime=10,
     params:
         **graph.software("collect_tables"),
-        papers=lab.papers.citations(),
-        figures=lab.papers.labels(),
-        pages={page.file: [page.title, page.sentence] for page in lab.pages()},
+        papers=lambda wildcards: graph.papers.citations(),
+        figures=lambda wildcards: graph.papers.labels(),
+        pages=lambda wildcards: {page.file: [page.title, page.sentence] for page in graph.pages()},
     message:
         "collect every table in results/tables/"
     script:

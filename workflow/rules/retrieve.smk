@@ -22,7 +22,7 @@ checkpoint retrieve:
         runtime=1440,
     params:
         **graph.software("retrieve"),
-        sources=lab.fetched(),
+        sources=graph.fetched(),
         data=graph.data,
     message:
         "fetch what is missing below {params.data}"

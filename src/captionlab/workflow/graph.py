@@ -25,6 +25,7 @@ from captionlab.workflow.blocks import (
 )
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.families import readers, score_tables
+from captionlab.workflow.report import Page
 
 # Parts of the block of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
@@ -39,6 +40,8 @@ class Graph:
         self._lab = lab
         self.data: str = lab.data
         self.tagger: str = lab.language.tagger
+        self.papers = lab.papers
+        self.seeds_of_captioners: Block = lab.trainings
 
     # ------------------------------------------------------------------------------------- software and files
     def software(
@@ -214,6 +217,76 @@ class Graph:
     def provenance(self) -> Block:
         """Return what the footer of every table says of the run."""
         return self._lab.provenance()
+
+    def scored_captions(self) -> list[str]:
+        """Return the captions that tables of scores score."""
+        return self._lab.scored_captions()
+
+    def evaluations(self) -> Block:
+        """Return the name of the decoding, and the split of each corpus, of each evaluation."""
+        return self._lab.evaluation_contexts()
+
+    def lineage(self) -> Block:
+        """Return the parent, family, rewarding retriever and corpora of each captioner and its ancestors."""
+        return self._lab.lineage()
+
+    def rewards(self, captioner: str) -> list[Any]:
+        """Return the reward of a captioner and the rewards that it is made of; none for a captioner without a reward."""
+        return self._lab.rewards(captioner)
+
+    def rewarded_trainings(self) -> Block:
+        """Return the parent, the corpus and the reward in words of each captioner that is finetuned by a reward."""
+        return self._lab.validity.trainings()
+
+    def learned_by(self) -> dict[str, str]:
+        """Return the corpus of each captioner that learned references, here or in another run."""
+        return self._lab.validity.learned()
+
+    def examined_scorers(self) -> dict[str, str]:
+        """Return the table that says how good each scorer is, if there is one."""
+        return self._lab.validity.matching()
+
+    def participants(self) -> list[str]:
+        """Return whose answers to the study are analysed: people, simulated participants or both."""
+        return self._lab.study.participants()
+
+    # ------------------------------------------------------------------------------------------- reporting
+    def used(self, section: str) -> list[str]:
+        """Return the blocks of a section that jobs of the run ask for."""
+        return self._lab.documenting.used(section)
+
+    def trained_models(self) -> list[tuple[str, str]]:
+        """Return the section and name of each model that the run trains."""
+        return self._lab.documenting.trained()
+
+    def described_models(self, trained: bool = False) -> list[Block]:
+        """Return what the config says of each model that has weights, or of those that are trained here."""
+        documenting = self._lab.documenting
+        return documenting.described_trained() if trained else documenting.described_models()
+
+    def described_corpora(self) -> Block:
+        """Return for each corpus its reader, whether it is of the toy world, and the sources of its files."""
+        return self._lab.documenting.described_corpora()
+
+    def measured_tables(self) -> list[str]:
+        """Return the files of all tables of measurements."""
+        return self._lab.measured_tables()
+
+    def table_files(self) -> dict[str, str]:
+        """Return the files of all tables by the names that they have in results/tables/."""
+        return self._lab.table_files()
+
+    def shown_figures(self) -> list[str]:
+        """Return the figures in the index of the tables."""
+        return self._lab.shown_figures()
+
+    def pages(self) -> list[Page]:
+        """Return the pages beside the tables."""
+        return self._lab.pages()
+
+    def fetched(self) -> list[Block]:
+        """Return what the rule `retrieve` fetches."""
+        return self._lab.fetched()
 
     def command_words(self, metric: str) -> list[str]:
         """Return the words of a command that are files below the folder of data, or by their absolute paths."""
