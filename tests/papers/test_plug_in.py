@@ -9,7 +9,7 @@ import yaml
 from paper_jobs import ROOT, Named
 
 import captionlab.papers
-from captionlab.plugins import DeclarationError
+from captionlab.plugins import PluginError
 from captionlab.workflow import papers
 from captionlab.workflow.experiments import Experiments
 from captionlab.workflow.report import labels_of, paper_of
@@ -62,7 +62,15 @@ def evidence(inputs, params):
 """,
     "claims.yaml": "[]\n",
     "published.csv": "paper,table,row,column,metric,value,note\n",
-    "schema.yaml": "type: object\nadditionalProperties: false\nproperties: {comparable: {type: boolean}}\n",
+    "config.py": """
+from pydantic import Field
+
+from captionlab.config.model import Model
+
+
+class Config(Model):
+    comparable: bool = Field(description="whether published numbers may be compared with those of the run")
+""",
 }
 
 
@@ -117,13 +125,13 @@ def test_what_a_table_says_of_comparing_measures_nothing_again():
 
 def test_a_paper_that_lacks_a_file_is_an_error_at_start(lab, tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
-    assert papers.paper_parts()["rhymes"]["properties"] == {"comparable": {"type": "boolean"}}
+    papers.check_papers()
     (tmp_path / "papers" / "rhymes" / "published.csv").unlink()
-    with pytest.raises(DeclarationError, match=r"papers/rhymes lacks published\.csv"):
-        papers.paper_parts()
+    with pytest.raises(PluginError, match=r"papers/rhymes lacks published\.csv"):
+        papers.check_papers()
     monkeypatch.setattr(papers, "PAPERS", ("two_words",))
-    with pytest.raises(DeclarationError, match="the name 'two_words' must be of lower-case letters and digits"):
-        papers.paper_parts()
+    with pytest.raises(PluginError, match="the name 'two_words' must be of lower-case letters and digits"):
+        papers.check_papers()
 
 
 def test_without_its_block_it_asks_for_nothing(lab):

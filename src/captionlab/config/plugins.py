@@ -41,8 +41,11 @@ def cases_by(key: str, models: Callable[[], Mapping[str, Any]]) -> Cases:
 
 
 def plugin_models(package: str, model: str = "Config") -> dict[str, Any]:
-    """Return the model of this name of each plug-in of a package that has one, by the name of the plug-in."""
-    found = {name: getattr(plugins.config_module(package, name), model, None) for name in plugins.names(package)}
+    """Return the model of this name of each plug-in of a package that has one, by the name of the plug-in.
+
+    Raises PluginError for a plug-in without FACTS.
+    """
+    found = {name: getattr(plugins.config_module(package, name), model, None) for name in plugins.facts(package)}
     return {name: one for name, one in found.items() if one is not None}
 
 
