@@ -11,7 +11,7 @@ from captionlab.config import corpora, evaluations, training
 from captionlab.config.captioners import Replacements
 from captionlab.config.plugins import plugin_models
 from captionlab.config.scorers import Matching as MatchingKeys
-from captionlab.config.settings import Checkpoints
+from captionlab.config.sections import Checkpoints
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.plugins import family_class

@@ -1,5 +1,4 @@
 import errno
-import importlib
 import json
 import logging
 import os
@@ -15,6 +14,7 @@ from PIL import Image
 from raw_images import tiff
 
 from captionlab import places
+from captionlab.config.plugins import plugin_models
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
@@ -22,7 +22,7 @@ from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.given import GivenError
 from captionlab.places import Place
-from captionlab.plugins import CorpusReader, declared
+from captionlab.plugins import defined, facts, names
 from captionlab.progress import log_counts
 from captionlab.tables import read_table
 
@@ -559,15 +559,12 @@ def test_input_files_are_those_of_annotations(data):
     assert input_files({"reader": "toyworld", "images": {"train": 10}}, data) == []
 
 
-def test_what_readers_declare_is_what_their_modules_have():
-    readers = declared("corpora.readers", CorpusReader, "read")
+def test_files_of_a_reader_are_keys_of_its_block():
+    readers = facts("corpora.readers")
     assert [name for name, reader in readers.items() if reader.scenes] == ["hl"]
     assert [name for name, reader in readers.items() if reader.undescribed] == ["imagecode"]
-    for name, declaration in readers.items():
-        assert (
-            declaration == importlib.import_module(f"captionlab.corpora.readers.{name.replace('-', '_')}").DECLARATION
-        )
-        assert {*declaration.required, *declaration.files} <= declaration.keys.keys()
+    for name, model in plugin_models("corpora.readers").items():
+        assert {*readers[name].files, *readers[name].patterns} <= model.model_fields.keys()
 
 
 def test_invalid_json_is_named_by_line_and_column(data, read, tmp_path):
@@ -751,12 +748,12 @@ DOCUMENTED = {
 OTHERS = {"folder", "huggingface", "pascal-50s", "webdataset"}
 
 
-@pytest.mark.parametrize("reader", sorted({*declared("corpora.readers", CorpusReader, "read")} - OTHERS))
+@pytest.mark.parametrize("reader", sorted({*names("corpora.readers")} - OTHERS))
 def test_image_ids_are_those_of_the_page(data, reader):
     config = given_to(reader, DOCUMENTED[reader].encode(), data)
     for number in range(10):
         make_image(data / "open-images-2057_1" / f"img{number}.jpg")
-    read = importlib.import_module(f"captionlab.corpora.readers.{reader.replace('-', '_')}").read
+    read = defined("corpora.readers", reader, "read")
     ids = [entry.image_id for entry in read(config, data) if entry.captions]
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith(f"| `{reader}` | "))

@@ -1,21 +1,22 @@
-"""Rows of docs/fidelity.md: each names keys and values that the schema of a config has, and stands there once."""
+"""Rows of docs/fidelity.md: each names keys and values that a config has, and stands there once."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 import yaml
-from captionlab.workflow.schema import Schema
 
-from captionlab.workflow.keys import SCHEMA
+from captionlab.config.plugins import Cases
+from captionlab.config.walking import Part, part_of, root
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"
-# Keys by their whole name, `*` standing for a name that a config gives, with the parts of the schema that may be there.
-Keys = dict[str, list[dict[str, Any]]]
+# Keys by their whole name, `*` standing for a name that a config gives, with the parts that may be there.
+Keys = dict[str, list[Part]]
 
 
 def rows(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -33,38 +34,39 @@ def rows(text: str) -> Iterator[tuple[str, list[str]]]:
         inside = inside or cells[-1] == "config key"
 
 
-def parts_below(schema: Schema, part: Any, name: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield every key below a part of the schema with its own part; a part within itself is left out."""
-    if not isinstance(part, dict):
-        return
-    if reference := part.get("$ref"):
-        target = reference.rpartition("/")[2]
-        if target not in above:
-            yield from parts_below(schema, schema.definitions[target], name, (*above, target))
-    cases = [*part.get("cases", {}).values(), part.get("otherwise"), part.get("items"), *part.get("anyOf", [])]
-    for case in cases:
-        yield from parts_below(schema, case, name, above)
-    inner = {"*": part.get("additionalProperties"), **part.get("properties", {})}
-    for key, of_key in inner.items():
-        if isinstance(of_key, dict):
+def parts_below(part: Part, name: str, above: tuple[Any, ...] = ()) -> Iterator[tuple[str, Part]]:
+    """Yield every key below a part of a config with its own part; a model within itself is left out."""
+    cases = [model for mark in part.marks if isinstance(mark, Cases) for model in mark.models().values()]
+    if cases or part.model is None:
+        below = f"{name}.*" if get_origin(part.type) is dict else name
+        for inner in cases or get_args(part.type):
+            yield from parts_below(part.inside(inner), below, above)
+    elif part.model not in above:
+        for key, field in part.model.model_fields.items():
             whole = f"{name}.{key}" if name else key
-            yield whole, of_key
-            yield from parts_below(schema, of_key, whole, above)
+            yield whole, part_of(field)
+            yield from parts_below(part_of(field), whole, (*above, part.model))
 
 
 @pytest.fixture(scope="module")
 def keys() -> Keys:
-    schema, found = Schema(SCHEMA), defaultdict(list)
-    for key, part in parts_below(schema, schema.root, ""):
+    found = defaultdict(list)
+    for key, part in parts_below(root(), ""):
         found[key].append(part)
     return found
 
 
-def values_of(parts: list[dict[str, Any]]) -> set[Any]:
+def values_of(parts: list[Part]) -> set[Any]:
     """Return the values that a key names, as far as its parts list them."""
-    booleans = {True, False} if any(part.get("type") == "boolean" for part in parts) else set()
-    enums = {value for part in parts for value in part.get("enum", [])}
-    return booleans | enums | {part["const"] for part in parts if "const" in part}
+    found: set[Any] = set()
+    for part in parts:
+        if get_origin(part.type) is Literal:
+            found |= {*get_args(part.type)}
+        elif get_origin(part.type) in (Union, UnionType):
+            found |= values_of([part.inside(one) for one in get_args(part.type)])
+        elif part.type is bool:
+            found |= {True, False}
+    return found
 
 
 def mistakes(cell: str, keys: Keys) -> Iterator[str]:

@@ -13,7 +13,8 @@ from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.corpora.toyworld.render import render, write_corpus
 from captionlab.corpora.toyworld.world import CLASSES
 from captionlab.evaluation.categories import read_categories, toyworld_categories
-from captionlab.evaluation.metrics.chair.metric import DECLARATION, SCORES, judged, of_captions, of_labels, results
+from captionlab.evaluation.metrics.chair.config import FACTS
+from captionlab.evaluation.metrics.chair.metric import SCORES, judged, of_captions, of_labels, results
 from captionlab.evaluation.naming import names_any
 from captionlab.evaluation.summary import Job
 from captionlab.paths import CATEGORIES
@@ -172,7 +173,7 @@ def score_toy(folder, corpora, output, **settings):
         "objects": [folder / corpus / "objects.parquet" for corpus in corpora],
         "categories": settings.pop("categories", ROOT / CATEGORIES["toyworld"]),
     }
-    assert {*inputs} == {"captions", *DECLARATION.reads}
+    assert {*inputs} == {"captions", *FACTS.reads}
     params = {
         "module": "captionlab.evaluation.metrics.chair.metric",
         "people": False,

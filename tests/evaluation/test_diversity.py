@@ -10,8 +10,8 @@ from pycocoevalcap.bleu.bleu import Bleu
 from running import run_script
 from scipy.stats import binomtest
 
+from captionlab.evaluation.metrics.diversity.config import FACTS
 from captionlab.evaluation.metrics.diversity.metric import (
-    DECLARATION,
     SCORES,
     letters_and_digits,
     of_captions,
@@ -62,10 +62,10 @@ def over_images(captions):
     return {**distinct, "vocabulary": types_and_tokens(texts, 1)[0]}
 
 
-def test_names_that_a_config_could_have_are_declared(tmp_path):
+def test_names_that_a_config_could_have_are_taken(tmp_path):
     found = measured(tmp_path, made_up(5, samples=2), known=["w1"])
     assert {*OVER_IMAGES, *IN_AN_IMAGE, "novelty"} == {*found}
-    assert {*DECLARATION.taken} == {name for name in found if re.fullmatch("[a-z0-9][a-z0-9-]*", name)}
+    assert {*FACTS.taken} == {name for name in found if re.fullmatch("[a-z0-9][a-z0-9-]*", name)}
 
 
 @pytest.mark.parametrize("samples", [1, 3])

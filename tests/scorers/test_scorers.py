@@ -12,9 +12,9 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from scorer_stand_in import build_scorer
 
+from captionlab.config.plugins import plugin_models
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces
-from captionlab.plugins import ScorerFamily, declared
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.regions.readers import image_name, read_regions
 from captionlab.regions.tables import write_regions
@@ -199,8 +199,7 @@ def test_any_batching_gives_the_same(family, vocabulary):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_words_and_regions_go_through_first(family, vocabulary):
     """Every family that can be trained here has both, for captionlab.training.objectives.itm."""
-    trainable = {name for name, declaration in declared("scorers", ScorerFamily).items() if declaration.architecture}
-    assert trainable == set(FAMILIES)
+    assert {*plugin_models("scorers", "Trained")} == set(FAMILIES)
     network = build(family, vocabulary).network
     assert network.word_embeddings.num_embeddings == len(PIECES)
     assert network.region_projection.in_features == 12
@@ -593,7 +592,7 @@ def test_broken_files(vocabulary, tmp_path):
 
 def test_only_lxmert_imports_transformers():
     """It takes several seconds, which the other families shall not pay."""
-    code = "import sys; from captionlab.declarations import family_class; import captionlab.scorers.store; "
+    code = "import sys; from captionlab.plugins import family_class; import captionlab.scorers.store; "
     code += "[family_class('scorers', family) for family in ('uniter', 'rosita', 'vilbert')]; "
     code += "print('transformers' in sys.modules, 'captionlab.scorers.lxmert.scorer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == ["False"] * 2

@@ -1,6 +1,5 @@
 """Rewards of a caption by a scorer, by references, by fluency, and combinations, against plain loops."""
 
-import importlib
 import math
 from collections import Counter
 
@@ -11,8 +10,9 @@ from pycocoevalcap.cider.cider import Cider as TheirCider
 from scorer_stand_in import build_scorer
 
 from captionlab import schemas
+from captionlab.config.plugins import plugin_models
 from captionlab.networks.words import words_of
-from captionlab.plugins import RewardKind, declared
+from captionlab.plugins import facts
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
@@ -204,13 +204,12 @@ def test_alternate_takes_turns_by_the_number_of_the_update():
             assert torch.equal(values, (ranks if step % 2 else lengths)(part, captions)[0])
 
 
-def test_what_rewards_declare_is_what_their_modules_have():
-    kinds = declared("training.rewards", RewardKind, "build")
+def test_rewards_name_the_model_that_they_ask():
+    kinds = facts("training.rewards")
     assert {kind for kind, reward in kinds.items() if reward.of} == {"sum", "alternate"}
-    for kind, declaration in kinds.items():
-        module = importlib.import_module(f"captionlab.training.rewards.{kind}")
-        assert declaration == module.DECLARATION
-        assert not {"retriever", "scorer"} & declaration.keys.keys()  # the schema has them, by what is asked
+    for kind, model in plugin_models("training.rewards").items():
+        asked = {kinds[kind].asks} - {"nothing"}
+        assert {"retriever", "scorer"} & model.model_fields.keys() == asked
 
 
 def test_a_reward_that_there_is_not_is_told_which_there_are():

@@ -223,7 +223,11 @@ def test_the_example_is_accepted():
         ),
         ("evaluations.given.scorers", ["clip"], "no scorer look at it"),
         ("corpora.photos.imges", "x", "corpora.photos has no key 'imges'; did you mean 'images'?"),
-        ("corpora.photos.domain", "coco", "corpora.photos has no key 'domain', which nocaps and toyworld can have; known keys: "),
+        (
+            "corpora.photos.domain",
+            "coco",
+            "corpora.photos has no key 'domain', which nocaps and toyworld can have; known keys: ",
+        ),
         ("corpora.photos.reader", "karpaty", "Did you mean 'karpathy'?"),
         ("corpora.photos.annotations", ..., "corpora.photos lacks the key annotations"),
         ("corpora.world.domain", "cocoo", "did you mean 'coco'?"),
@@ -731,9 +735,8 @@ def test_families_that_read_grids_need_an_encoder_that_gives_them():
     sizes = {"width": 8, "layers": 1, "heads": 1, "feed_forward": 8, "positions": 20, "vocabulary": 300}
     config = edited("captioners.base.architecture", sizes)
     config["captioners"]["base"]["family"] = "blip"
-    assert (
-        "captioners.base.encoder is 'clip', and patch features of each image are read; name an encoder"
-        in mistakes(config)
+    assert "captioners.base.encoder is 'clip', and patch features of each image are read; name an encoder" in mistakes(
+        config
     )
     config["encoders"]["grid"] = {"patches_of": "clip"}
     config["captioners"]["base"]["encoder"] = "grid"
@@ -874,7 +877,9 @@ def test_a_reward_names_what_its_job_reads():
     assert lab.reward_models.tables("features")(Job) == shards
     assert lab.reward_models.tables("regions")(Job) == []
     assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    rewards = {f"captionlab.training.rewards.{kind}.reward" for kind in ("sum", "cider", "alternate", "similarity", "fluency")}
+    rewards = {
+        f"captionlab.training.rewards.{kind}.reward" for kind in ("sum", "cider", "alternate", "similarity", "fluency")
+    }
     models = {"captionlab.captioners.newfc.captioner", "captionlab.encoders.clip.encoder:FAMILY"}
     assert {*lab.reward_models.used(Job)} == rewards | models | {
         "captionlab.training.objectives.self_critical.objective"
