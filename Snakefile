@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
 from captionlab.plugins import headline
+from captionlab.reporting.paper import listed
 from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
 from captionlab.workflow.blocks import any_of
@@ -87,6 +88,11 @@ include: "workflow/rules/study.smk"
 include: "workflow/rules/browser.smk"
 include: "workflow/rules/reporting.smk"
 include: "workflow/rules/documenting.smk"
+
+
+for paper in graph.papers.with_rules():
+
+    include: f"src/captionlab/papers/{paper}/rules.smk"
 
 
 rule all:

@@ -3,6 +3,9 @@
 `settings` is the config, `graph` what rules share of the library (captionlab.workflow.graph).
 """
 
+# By paper the function that returns files and parameters by which its claims are judged; rules.smk of each paper adds its own.
+evidence = {}
+
 
 def evaluated_corpora(wildcards):
     """The corpora of an evaluation, in the order of the config."""

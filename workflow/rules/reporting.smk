@@ -351,9 +351,30 @@ for job in graph.papers.jobs("plot"):
             "../scripts/plot_paper.py"
 
 
+def evidence_files(wildcards):
+    """The claims and published numbers of each paper, its cells, and the files by which claims are judged."""
+    found = graph.papers.evidence()
+    for paper, of_paper in evidence.items():
+        files, _ = of_paper()
+        folder = f"{ROOT}/src/captionlab/papers/{paper}"
+        files["claims"], files["published"] = own(f"{folder}/claims.yaml"), own(f"{folder}/published.csv")
+        files["cells"] = f"results/reporting/{paper}/cells.parquet"
+        found |= {f"{paper}_{name}": named for name, named in files.items()}
+    return found
+
+
+def evidence_parameters(wildcards):
+    """By paper its block of the config and further parameters of the evidence for its claims."""
+    found = graph.papers.evidence_params()
+    for paper, of_paper in evidence.items():
+        _, parameters = of_paper()
+        found[paper] = {**parameters, "config": graph.block("papers", paper)}
+    return found
+
+
 rule check_claims:
     input:
-        unpack(lambda wildcards: graph.papers.evidence()),
+        unpack(evidence_files),
         summary="results/reporting/summary.parquet",
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md"),
@@ -369,14 +390,26 @@ rule check_claims:
         runtime=10,
     params:
         **graph.software(
-            "check_claims", "scipy", loads=lambda wildcards: dict.fromkeys(graph.papers.evidence_modules(), ())
+            "check_claims",
+            "scipy",
+            loads=lambda wildcards: {
+                f"captionlab.papers.{paper}.evidence": () for paper in evidence_parameters(wildcards)
+            },
         ),
-        papers=lambda wildcards: graph.papers.evidence_params(),
+        papers=evidence_parameters,
         provenance=lambda wildcards: graph.provenance(),
     message:
         "judge the papers' claims by this run"
     script:
         "../scripts/check_claims.py"
+
+
+def stages(wildcards):
+    """The stage of each rule: the name of its file, or `reporting` for rules of papers."""
+    files = {rule.name: Path(rule.snakefile).resolve() for rule in workflow.rules}
+    of_stages = {name: file.stem for name, file in files.items() if file.parent == ROOT / "workflow/rules"}
+    of_papers = {name: "reporting" for name, file in files.items() if file.is_relative_to(ROOT / "src/captionlab/papers")}
+    return of_stages | of_papers
 
 
 rule collect_cost:
@@ -396,11 +429,7 @@ rule collect_cost:
         runtime=10,
     params:
         **graph.software("collect_cost"),
-        stages=lambda wildcards: {
-            rule.name: Path(rule.snakefile).stem
-            for rule in workflow.rules
-            if Path(rule.snakefile).resolve().parent == ROOT / "workflow" / "rules"
-        },
+        stages=stages,
         provenance=lambda wildcards: graph.provenance(),
     message:
         "add up what every job cost"

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from captionlab.config.model import Block, Model
 from captionlab.config.names import hint, lookup_in
-from captionlab.config.settings import config_model
+from captionlab.config.sections import config_model
 from captionlab.config.walking import alternatives, key_of_family, part_at
 
 # What is said of a value by the kind of pydantic's error; {value} is the value, the other names are of its context.

@@ -1,106 +1,69 @@
-"""The whole config."""
+"""The config of a run as typed blocks: one for each training of a block with seeds, and one for each snapshot."""
 
-from functools import cache
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
-from pydantic import Field, PositiveFloat, PositiveInt, create_model
+from captionlab.config import walking
+from captionlab.config.model import Block
+from captionlab.config.walking import Part
 
-from captionlab import plugins
-from captionlab.config.analyses import Language, SceneAnalysis, Study, Validity
-from captionlab.config.captioners import AnyCaptioner
-from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
-from captionlab.config.encoders import AnyEncoder
-from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
-from captionlab.config.model import Model, Name, Nullable, Seed
-from captionlab.config.plugins import cases_by, plugin_models
-from captionlab.config.scorers import AnyScorer
-
-
-class Checkpoints(Model):
-    """When trainings write checkpoints. Results do not depend on it, and a change reruns nothing."""
-
-    seconds: PositiveFloat = Field(300, description="seconds between two checkpoints")
-    steps: Annotated[PositiveInt | None, Nullable] = Field(
-        None, description="updates between two checkpoints; null: by time only"
-    )
+SECTIONS = (
+    "corpora",
+    "encoders",
+    "regions",
+    "tags",
+    "scorers",
+    "captioners",
+    "decodings",
+    "evaluations",
+    "judgements",
+    "metrics",
+)
 
 
-@cache
-def _metric_keys() -> tuple[Any, ...]:
-    """Return the models of the keys by which evaluations and judgements ask for metrics."""
-    return tuple(plugin_models("evaluation.metrics", "Keys").values())
+class Settings:
+    """The sections of a config, each block a model; `config` was checked and has all defaults."""
+
+    def __init__(self, config: Block):
+        self.name: str = config["name"]
+        self.seed: int = config["seed"]
+        self.spice: str = config["spice"] or "off"
+        blocks = {section: config[section] for section in SECTIONS}
+        found = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
+        self.corpora: Mapping[str, Any] = found["corpora"]
+        self.encoders: Mapping[str, Any] = found["encoders"]
+        self.regions: Mapping[str, Any] = found["regions"]
+        self.tags: Mapping[str, Any] = found["tags"]
+        self.scorers: Mapping[str, Any] = found["scorers"]
+        self.captioners: Mapping[str, Any] = found["captioners"]
+        self.decodings: Mapping[str, Any] = found["decodings"]
+        self.evaluations: Mapping[str, Any] = found["evaluations"]
+        self.judgements: Mapping[str, Any] = found["judgements"]
+        self.metrics: Mapping[str, Any] = found["metrics"]
+        one = walking.root()
+        parts = ("language", "study", "validity", "scene_analysis")
+        present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}
+        self.language: Any = present.get("language")
+        self.study: Any = present.get("study")
+        self.validity: Any = present.get("validity")
+        self.scene_analysis: Any = present.get("scene_analysis")
+        self.papers: Any = typed(one.under("papers"), config.get("papers") or {})
 
 
-@cache
-def evaluation_model() -> Any:
-    """Return the model of an evaluation with the keys of all metrics."""
-    return create_model("AnyEvaluation", __base__=(*_metric_keys(), Evaluation), __doc__=Evaluation.__doc__)
+def _typed_section(section: str, blocks: Block) -> dict[str, Any]:
+    part = walking.section(section).of(blocks)
+    found = {name: typed(part.under(name), block) for name, block in blocks.items()}
+    # A set of judgements is a corpus, a captioner and an evaluation too, for which there are no models.
+    return {name: SimpleNamespace(**block) if isinstance(block, dict) else block for name, block in found.items()}
 
 
-@cache
-def judgement_models() -> dict[str, Any]:
-    """Return the models of judgements with the keys of all metrics, by the name of their reader."""
-    models = plugin_models("judgements.readers")
-    return {
-        name: create_model(f"{model.__name__}OfMetrics", __base__=(*_metric_keys(), model), __doc__=model.__doc__)
-        for name, model in models.items()
-    }
-
-
-@cache
-def paper_blocks() -> dict[str, Any]:
-    """Return the model of the block of each paper, by the name of the paper."""
-    return {name: plugins.config_module("papers", name).Config for name in plugins.names("papers")}
-
-
-@cache
-def config_model() -> type[Model]:
-    """Return the model of a config, with the keys of all plug-ins."""
-    blocks: dict[str, Any] = {name: (block | None, Field(None)) for name, block in paper_blocks().items()}
-    papers = create_model("Papers", __base__=Model, **blocks)
-    judgements = Annotated[Judgements, cases_by("reader", judgement_models)]
-    sections: dict[str, Any] = {
-        "evaluations": (dict[Name, evaluation_model()], Field({})),  # type: ignore[misc]
-        "judgements": (dict[Name, judgements], Field({})),
-        "papers": (papers, Field(papers.model_construct())),
-    }
-    return create_model("Config", __base__=Sections, **sections)
-
-
-class Sections(Model):
-    """The sections of a config that are the same whatever plug-ins there are."""
-
-    name: str = Field("unnamed", description="name of the config, in the footer of every table")
-    seed: Seed = Field(description="seed of everything that does not name its own")
-    data: str = Field(
-        ".",
-        description="folder that relative paths start from, but for paths below `resources/toyworld/models/`; itself "
-        "relative to the Snakefile",
-    )
-    retrieve: bool = Field(
-        False,
-        description="whether missing data are fetched, if docs/data.md has an address, before the jobs that read them",
-    )
-    corpora: dict[Name, AnyCorpus]
-    encoders: dict[Name, AnyEncoder] = Field({})
-    regions: dict[Name, AnyRegions] = Field({})
-    tags: dict[Name, Tags] = Field({})
-    scorers: dict[Name, AnyScorer] = Field({})
-    captioners: dict[Name, AnyCaptioner] = Field({})
-    decodings: dict[Name, AnyDecoding] = Field({})
-    metrics: dict[Name, CommandMetric] = Field({})
-    checkpoints: Checkpoints = Field(Checkpoints.model_construct())
-    tracking: Literal["tensorboard", "none"] = Field(
-        "none",
-        description="program that shows curves and captions of trainings while they run; results do not depend on it, "
-        "and a change reruns nothing",
-    )
-    spice: Literal["auto", "required", "off", False] = Field(  # YAML reads a bare off as false
-        "auto",
-        description="auto: tables are without SPICE, and say so, if its parser models cannot be fetched (from Maven "
-        "Central, once); required: that is an error; off: no SPICE",
-    )
-    language: Language | None = None
-    study: Study | None = None
-    validity: Validity | None = None
-    scene_analysis: SceneAnalysis | None = None
+def typed(part: Part, value: Any) -> Any:
+    """Return a value that was checked as a model, or as a list or mapping of models, without checking it again."""
+    part = part.of(value)
+    if isinstance(value, list):
+        return [typed(part.under(index), item) for index, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: typed(part.under(key), item) for key, item in value.items()}
+    return part.model.model_construct(**found) if part.model is not None else found

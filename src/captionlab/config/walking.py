@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from captionlab.config.model import AbsentMark, Block, FileMark, Model, NullMark, Ref, SeedMark
 from captionlab.config.plugins import Cases
-from captionlab.config.settings import config_model
+from captionlab.config.sections import config_model
 
 
 class Part(NamedTuple):

@@ -38,7 +38,7 @@ from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
-from captionlab.workflow.settings import Settings
+from captionlab.config.settings import Settings
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
 

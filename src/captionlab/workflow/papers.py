@@ -53,7 +53,7 @@ class Papers:
             "tabulate": ("tables", "make the tables", self._tabulation),
             "plot": ("figures", "draw the figures", self._drawing),
         }[verb]
-        for paper in self.papers:
+        for paper in self._in_loops():
             if asks := asked(paper):
                 needs, inputs, outputs, params = asks
                 loaded = f"captionlab.papers.{paper.name}.{module}"
@@ -63,6 +63,13 @@ class Papers:
                 name, message = f"{verb}_{paper.name}", f"{what} of the {paper.name} paper"
                 outputs = {**outputs, "provenance": paths.provenance(name)}
                 yield Job(name, {**needs.inputs, **inputs}, outputs, params, needs, message)
+
+    def _in_loops(self) -> list[Paper]:
+        return [paper for paper in self.papers if not (self._folder(paper) / "rules.smk").is_file()]
+
+    def with_rules(self) -> list[str]:
+        """Return the papers that the config asks for and that bring their own rules."""
+        return [paper.name for paper in self.papers if paper.tables() and paper not in self._in_loops()]
 
     def tables(self) -> list[str]:
         """Every file of every table."""
@@ -101,7 +108,7 @@ class Papers:
         """The files that claims of the config's papers are judged by, each named after its paper."""
         return {
             f"{paper.name}_{name}": files
-            for paper in self.asked
+            for paper in self.asked if paper in self._in_loops()
             for name, files in {
                 **paper.judged().inputs,
                 "claims": on_disk(self._folder(paper) / "claims.yaml"),
@@ -112,11 +119,7 @@ class Papers:
 
     def evidence_params(self) -> dict[str, Block]:
         """By paper what its evidence depends on beside."""
-        return {paper.name: normalise({**paper.judged().params, "config": paper.block}) for paper in self.asked}
-
-    def evidence_modules(self) -> list[str]:
-        """The modules that find it."""
-        return [f"captionlab.papers.{paper.name}.evidence" for paper in self.asked]
+        return {paper.name: normalise({**paper.judged().params, "config": paper.block}) for paper in self.asked if paper in self._in_loops()}
 
     # ----------------------------------------------------------------------------------------------- parts
     def _summary(self, paper: Paper) -> _Asked | None:

@@ -1,0 +1,106 @@
+"""The whole config."""
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt, create_model
+
+from captionlab import plugins
+from captionlab.config.analyses import Language, SceneAnalysis, Study, Validity
+from captionlab.config.captioners import AnyCaptioner
+from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
+from captionlab.config.encoders import AnyEncoder
+from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
+from captionlab.config.model import Model, Name, Nullable, Seed
+from captionlab.config.plugins import cases_by, plugin_models
+from captionlab.config.scorers import AnyScorer
+
+
+class Checkpoints(Model):
+    """When trainings write checkpoints. Results do not depend on it, and a change reruns nothing."""
+
+    seconds: PositiveFloat = Field(300, description="seconds between two checkpoints")
+    steps: Annotated[PositiveInt | None, Nullable] = Field(
+        None, description="updates between two checkpoints; null: by time only"
+    )
+
+
+@cache
+def _metric_keys() -> tuple[Any, ...]:
+    """Return the models of the keys by which evaluations and judgements ask for metrics."""
+    return tuple(plugin_models("evaluation.metrics", "Keys").values())
+
+
+@cache
+def evaluation_model() -> Any:
+    """Return the model of an evaluation with the keys of all metrics."""
+    return create_model("AnyEvaluation", __base__=(*_metric_keys(), Evaluation), __doc__=Evaluation.__doc__)
+
+
+@cache
+def judgement_models() -> dict[str, Any]:
+    """Return the models of judgements with the keys of all metrics, by the name of their reader."""
+    models = plugin_models("judgements.readers")
+    return {
+        name: create_model(f"{model.__name__}OfMetrics", __base__=(*_metric_keys(), model), __doc__=model.__doc__)
+        for name, model in models.items()
+    }
+
+
+@cache
+def paper_blocks() -> dict[str, Any]:
+    """Return the model of the block of each paper, by the name of the paper."""
+    return {name: plugins.config_module("papers", name).Config for name in plugins.names("papers")}
+
+
+@cache
+def config_model() -> type[Model]:
+    """Return the model of a config, with the keys of all plug-ins."""
+    blocks: dict[str, Any] = {name: (block | None, Field(None)) for name, block in paper_blocks().items()}
+    papers = create_model("Papers", __base__=Model, **blocks)
+    judgements = Annotated[Judgements, cases_by("reader", judgement_models)]
+    sections: dict[str, Any] = {
+        "evaluations": (dict[Name, evaluation_model()], Field({})),  # type: ignore[misc]
+        "judgements": (dict[Name, judgements], Field({})),
+        "papers": (papers, Field(papers.model_construct())),
+    }
+    return create_model("Config", __base__=Sections, **sections)
+
+
+class Sections(Model):
+    """The sections of a config that are the same whatever plug-ins there are."""
+
+    name: str = Field("unnamed", description="name of the config, in the footer of every table")
+    seed: Seed = Field(description="seed of everything that does not name its own")
+    data: str = Field(
+        ".",
+        description="folder that relative paths start from, but for paths below `resources/toyworld/models/`; itself "
+        "relative to the Snakefile",
+    )
+    retrieve: bool = Field(
+        False,
+        description="whether missing data are fetched, if docs/data.md has an address, before the jobs that read them",
+    )
+    corpora: dict[Name, AnyCorpus]
+    encoders: dict[Name, AnyEncoder] = Field({})
+    regions: dict[Name, AnyRegions] = Field({})
+    tags: dict[Name, Tags] = Field({})
+    scorers: dict[Name, AnyScorer] = Field({})
+    captioners: dict[Name, AnyCaptioner] = Field({})
+    decodings: dict[Name, AnyDecoding] = Field({})
+    metrics: dict[Name, CommandMetric] = Field({})
+    checkpoints: Checkpoints = Field(Checkpoints.model_construct())
+    tracking: Literal["tensorboard", "none"] = Field(
+        "none",
+        description="program that shows curves and captions of trainings while they run; results do not depend on it, "
+        "and a change reruns nothing",
+    )
+    spice: Literal["auto", "required", "off", False] = Field(  # YAML reads a bare off as false
+        "auto",
+        description="auto: tables are without SPICE, and say so, if its parser models cannot be fetched (from Maven "
+        "Central, once); required: that is an error; off: no SPICE",
+    )
+    language: Language | None = None
+    study: Study | None = None
+    validity: Validity | None = None
+    scene_analysis: SceneAnalysis | None = None

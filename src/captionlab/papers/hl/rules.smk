@@ -1,0 +1,115 @@
+"""Rules of the paper HL (Cafagna et al. 2023): its measurements and its table.
+
+Needs: scores by SacreBLEU and the metrics of NLG, of evaluations with `sacrebleu: true`.
+Makes: results/reporting/hl/
+"""
+
+hl = settings.papers.hl
+
+
+def evaluation_with_sacrebleu(captioner, corpus):
+    """The evaluation that scores the captions of a captioner on a corpus by SacreBLEU; the config has exactly one."""
+    [name] = [
+        name
+        for name, evaluation in settings.evaluations.items()
+        if getattr(evaluation, "sacrebleu", False)
+        and captioner in evaluation.captioners
+        and corpus in evaluation.corpora
+    ]
+    return name
+
+
+def hl_trainings():
+    """The axis, label, captioner and evaluation of each number in the table; several captioners are its trainings."""
+    for label, captioners in sorted(hl.models.items()):
+        for axis, names in sorted(captioners.items()):
+            for captioner in listed(names):
+                yield axis, label, captioner, evaluation_with_sacrebleu(captioner, hl.corpora[axis])
+
+
+def hl_cells(wildcards):
+    """The corpus and the job of each number in the table."""
+    return [
+        {
+            "axis": axis,
+            "corpus": hl.corpora[axis],
+            "model": label,
+            "job": {"captioner": captioner, "evaluation": evaluation, **graph.evaluations()[evaluation]},
+        }
+        for axis, label, captioner, evaluation in hl_trainings()
+    ]
+
+
+rule summarise_hl:
+    input:
+        nlg=[f"results/evaluation/nlg/{evaluation}.parquet" for *_, evaluation in hl_trainings()],
+        sacrebleu=[
+            f"results/evaluation/{captioner}/{evaluation}/sacrebleu.parquet"
+            for *_, captioner, evaluation in hl_trainings()
+        ],
+        captions=[f"results/captions/{captioner}/{evaluation}.parquet" for *_, captioner, evaluation in hl_trainings()],
+    output:
+        values="results/reporting/hl/values.parquet",
+        differences="results/reporting/hl/differences.parquet",
+        provenance="results/provenance/summarise_hl.json",
+    log:
+        "results/logs/summarise_hl.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        **graph.software(
+            "summarise_paper", "numpy", "sacrebleu", "scipy", loads={"captionlab.papers.hl.summary": []}
+        ),
+        module="captionlab.papers.hl.summary",
+        cells=hl_cells,
+        seed=settings.seed,
+    message:
+        "measure what is of the hl paper"
+    script:
+        "../../../../workflow/scripts/summarise_paper.py"
+
+
+rule tabulate_hl:
+    input:
+        values="results/reporting/hl/values.parquet",
+        differences="results/reporting/hl/differences.parquet",
+        published=own(ROOT / "src/captionlab/papers/hl/published.csv"),
+    output:
+        tables=[f"results/reporting/hl/hl_baselines.{ending}" for ending in FORMATS],
+        pictures=directory("results/reporting/hl/pictures"),
+        cells="results/reporting/hl/cells.parquet",
+        provenance="results/provenance/tabulate_hl.json",
+    log:
+        "results/logs/tabulate_hl.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("tabulate_paper", "sacrebleu", loads={"captionlab.papers.hl.tables": []}),
+        module="captionlab.papers.hl.tables",
+        config=graph.block("papers", "hl"),
+        cells=hl_cells,
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the table of the hl paper"
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+def hl_evidence():
+    """The files by which claims are judged, and further parameters: differences between models."""
+    return {"differences": "results/reporting/hl/differences.parquet"}, {}
+
+
+evidence["hl"] = hl_evidence
