@@ -33,6 +33,7 @@ from captionlab.scorers.store import import_scorer, load_scorer, save_scorer
 from captionlab.tables import read_table, write_table
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 # No head is 64 wide, and other settings are not the defaults either.
@@ -127,19 +128,23 @@ def planned(data: Path, **changes) -> Experiments:
 
 def taken_over(lab: Experiments) -> None:
     """Run the jobs that take the three models over, on the inputs and with the parameters that their rules have."""
-    encoder = lab.settings("encoder", "corpus", "seed", "run", "config")
-    captioner = {"files": lab.files_of("captioner", "weights", "tokenizer")}
-    scorer = {key: lab.scoring.file(key) for key in ("weights", "vocabulary")}
-    for kind, name, files, config in (
-        ("encoder", "seen", {"weights": lab.embedding.weights}, encoder),
-        ("captioner", "says", captioner, lab.captioner_block),
-        ("scorer", "match", scorer, lab.scoring.block),
+    graph = Graph(lab)
+    scorer = {key: graph.files_of("scorers", "match", key)[0] for key in ("weights", "vocabulary")}
+    encoder = graph.block("encoders", "seen", "corpus", "seed", "run", "config")
+    for kind, name, inputs, config in (
+        ("encoder", "seen", {"weights": graph.encoder_weights("seen")}, encoder),
+        (
+            "captioner",
+            "says",
+            {"files": graph.files_of("captioners", "says", "weights", "tokenizer")},
+            graph.training("says"),
+        ),
+        ("scorer", "match", scorer, graph.scorer("match")),
     ):
-        wildcards, folder = SimpleNamespace(**{kind: name}), f"results/{kind}s/{name}"
-        assert lab.files_of(kind, "config")(wildcards) == [f"{lab.data}/a/results/{kind}s/x/config.json"]
+        assert graph.files_of(f"{kind}s", name, "config") == [f"{lab.data}/a/results/{kind}s/x/config.json"]
+        folder = f"results/{kind}s/{name}"
         outputs = {"config": f"{folder}/config.json", "weights": f"{folder}/model.safetensors"}
-        inputs = {key: found(wildcards) for key, found in files.items()}
-        run_script(f"import_{kind}", inputs, outputs, config=config(wildcards))
+        run_script(f"import_{kind}", inputs, outputs, config=config)
 
 
 def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[np.ndarray, list[str], list[float]]:

@@ -14,6 +14,7 @@ from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import write_table
 from captionlab.workflow.experiments import Experiments
+from captionlab.workflow.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = ("uniter", "rosita", "vilbert", "lxmert")
@@ -60,7 +61,7 @@ def regions(lab, tmp_path_factory) -> Path:
     write_table(folder / "images.parquet", IMAGES, columns)
     wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
     files = lab.files_of("regions", "files")(wildcards)
-    block = lab.settings("regions", "files", "encoder")(wildcards)
+    block = Graph(lab).block("regions", "butd-36", "files", "encoder")
     run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
     return folder / "regions.parquet"
 

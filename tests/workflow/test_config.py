@@ -8,12 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from captionlab.papers.discritune.paper import Discritune
 from snakemake.utils import update_config
 
-from captionlab.papers.discritune.paper import Discritune
 from captionlab.workflow.config import ConfigError, checked
 from captionlab.workflow.config_files import check_config_files
 from captionlab.workflow.experiments import Experiments, normalise
+from captionlab.workflow.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -809,7 +810,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
     decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
     assert lab.captioner_block(Job)["objective"]["decoding"] == decoding
     assert "parent" not in lab.captioner_block(Job)
-    assert lab.settings("corpus", "evaluation_split", "shards")(Job) == {
+    assert Graph(lab).block("corpora", "photos", "evaluation_split", "shards") == {
         "reader": "karpathy",
         "annotations": "photos.json",
         "images": "photos",
@@ -841,9 +842,12 @@ def test_what_the_toy_world_is_made_of_is_read_by_its_jobs():
     files = [Path(path).name for path in Experiments(copy.deepcopy(CONFIG), ROOT).toyworld_files()]
     assert files == ["objects.yaml", "scenes.yaml"]
     assert Experiments(shipped("paper"), ROOT).toyworld_files() == []
-    for file, rule in (("corpora", "render_toyworld"), ("reporting", "measure_validity")):
+    for file, rule, read in (
+        ("corpora", "render_toyworld", "scenes.yaml"),
+        ("reporting", "measure_validity", "words="),
+    ):
         text = (ROOT / "workflow" / "rules" / f"{file}.smk").read_text()
-        assert "lab.toyworld_files()" in text.split(f"rule {rule}:")[1].split("output:")[0]
+        assert read in text.split(f"rule {rule}:")[1].split("output:")[0]
 
 
 def test_a_language_model_is_trained_here_or_given():

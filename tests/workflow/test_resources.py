@@ -60,7 +60,7 @@ def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
 @pytest.mark.parametrize(
     ("file", "rule", "inputs"),
     [
-        ("features", "train_encoder", "lab.embedding.pixels, images=2, captions=20"),
+        ("features", "train_encoder", "bytes_of_pixels, images=2, captions=20"),
         ("features", "import_encoder", "weights=4"),
         ("captioners", "import_captioner", "files=4"),
         ("scorers", "import_scorer", "weights=4"),
@@ -69,4 +69,4 @@ def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
 def test_what_reads_large_files_asks_for_memory_by_their_size(file, rule, inputs):
     text = (ROOT / "workflow" / "rules" / f"{file}.smk").read_text()
     body = re.search(rf"^rule {rule}:\n((?:[ \n].*\n?)*)", text, re.MULTILINE)[1]
-    assert re.search(rf"mem_mb=lab\.memory\(\d+, {re.escape(inputs)}\)", body)
+    assert re.search(rf"mem_mb=graph\.memory\(\d+, {re.escape(inputs)}\)", body)
