@@ -15,8 +15,9 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
+from captionlab.config.papers import listed
 from captionlab.plugins import headline
-from captionlab.reporting.paper import listed
+from captionlab.reporting.paper import FIGURE_FILES, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
 from captionlab.workflow.blocks import any_of
@@ -86,20 +87,21 @@ include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/browser.smk"
-include: "workflow/rules/reporting.smk"
-include: "workflow/rules/documenting.smk"
 
-
-for paper in graph.papers.with_rules():
+for paper in settings.asked_papers():
 
     include: f"src/captionlab/papers/{paper}/rules.smk"
+
+
+include: "workflow/rules/reporting.smk"
+include: "workflow/rules/documenting.smk"
 
 
 rule all:
     default_target: True
     input:
         paths.TABLES,
-        lab.papers.figures(),
+        paper_figures(),
         lab.documenting.cards(),
         lab.study.results(),
         lab.scene_analysis.results(),

@@ -3,8 +3,23 @@
 `settings` is the config, `graph` what rules share of the library (captionlab.workflow.graph).
 """
 
-# By paper the function that returns files and parameters by which its claims are judged; rules.smk of each paper adds its own.
-evidence = {}
+# The papers of the run by name: rules.smk of each paper adds its own.
+papers = {}
+
+
+def figures(paper, path, labels):
+    """The files of each figure of a paper. The PNG, which screens show, is in the report of Snakemake.
+
+    `path` names the wildcards {name} and {ending}. `labels` has what each figure shows. The captions in the folder
+    `report/` of the paper are named after the first word of a figure's name.
+    """
+    files = {}
+    for name, label in labels.items():
+        shown, *others = [path.format(name=name, ending=ending) for ending in FIGURE_FILES]
+        caption = f"{ROOT}/src/captionlab/papers/{paper}/report/{name.split('_')[0]}.rst"
+        entry = {"category": paper, "subcategory": "figures", "labels": {"figure": label}}
+        files[f"{paper}_{name}"] = [report(shown, caption=caption, **entry), *others]
+    return files
 
 
 def evaluated_corpora(wildcards):

@@ -22,7 +22,7 @@ def validity_rows(wildcards):
 
 def claim_rows(wildcards):
     """The rows of the table `claims`, if the config asks for a paper."""
-    return ["results/reporting/claims.csv"] if graph.papers.asked_for() else []
+    return ["results/reporting/claims.csv"] if papers_of_config() else []
 
 
 def trained_jobs(wildcards):
@@ -67,7 +67,7 @@ rule write_model_cards:
         models=lambda wildcards: graph.described_models(trained=True),
         corpora=lambda wildcards: graph.described_corpora(),
         humans=humans,
-        papers=lambda wildcards: graph.papers.citations(),
+        papers={name: paper.citation for name, paper in papers.items()},
     message:
         "write a card for every model that was trained"
     script:
@@ -91,6 +91,14 @@ def training_seeds(wildcards):
         f"{section}/{name}": getattr(settings, section)[name].seed
         for section, name in graph.trained_models()
         if "@" not in name
+    }
+
+
+def compared_papers(wildcards):
+    """By paper of the config how it is cited, and whether its published numbers may be held against this run's."""
+    return {
+        name: {"citation": paper.citation, "comparable": bool(getattr(settings.papers, name).comparable)}
+        for name, paper in papers_of_config().items()
     }
 
 
@@ -131,7 +139,7 @@ rule collect_checklist:
         evaluations=lambda wildcards: graph.evaluations(),
         decodings=lambda wildcards: {name: graph.block("decodings", name) for name in sorted(settings.decodings)},
         metrics=lambda wildcards: {table: headline("evaluation.metrics", table) for table in graph.score_tables()},
-        papers=lambda wildcards: graph.papers.asked_for(),
+        papers=compared_papers,
         judgements=lambda wildcards: {
             name: graph.facts("judgements.readers", judged.reader).simulated
             for name, judged in settings.judgements.items()
@@ -146,7 +154,7 @@ rule collect_checklist:
 rule collect_reproduction:
     input:
         claims="results/reporting/claims.csv",
-        numbers=lambda wildcards: graph.papers.numbers(),
+        numbers=[path for paper in papers.values() for path in paper.tables if path.endswith(".csv")],
     output:
         tables=multiext("results/reporting/reproduction", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_reproduction.json",
@@ -160,7 +168,7 @@ rule collect_reproduction:
         runtime=10,
     params:
         **graph.software("collect_reproduction"),
-        papers=lambda wildcards: graph.papers.asked_for(),
+        papers=compared_papers,
         provenance=lambda wildcards: graph.provenance(),
     message:
         "sum up what this run reproduces"

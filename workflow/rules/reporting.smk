@@ -46,7 +46,7 @@ rule summarise_evaluation:
         lineage=lambda wildcards: graph.lineage(),
         trainings=lambda wildcards: graph.seeds_of_captioners,
         factors=lambda wildcards: graph.score_factors(),
-        ends=lambda wildcards: graph.papers.compared(),
+        ends=lambda wildcards: {name: end for paper in papers.values() for name, end in paper.compared.items()},
         seed=settings.seed,
     message:
         "summarise every evaluation, with intervals"
@@ -200,7 +200,7 @@ rule measure_validity:
         matching=lambda wildcards: list(graph.examined_scorers().values()),
         rewards=reward_tables,
         accuracy=lambda wildcards: [f"results/study/{who}/accuracy.parquet" for who in graph.participants()],
-        claims=lambda wildcards: ["results/reporting/claims.csv"] if graph.papers.asked_for() else [],
+        claims=lambda wildcards: ["results/reporting/claims.csv"] if papers_of_config() else [],
         words=toyworld_words,
     output:
         tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
@@ -270,111 +270,32 @@ rule collect_language_tables:
         "../scripts/collect_language_tables.py"
 
 
-for job in graph.papers.jobs("summarise"):
-
-    rule:
-        name:
-            job.name
-        input:
-            **job.inputs,
-        output:
-            **job.outputs,
-        log:
-            paths.log(job.name),
-        group:
-            "reporting"
-        conda:
-            "../../envs/captionlab.yaml"
-        threads: 1
-        resources:
-            mem_mb=job.needs.mem_mb,
-            runtime=job.needs.runtime,
-        params:
-            **job.params,
-        message:
-            job.message
-        script:
-            "../scripts/summarise_paper.py"
+def papers_of_config():
+    """The papers that the config asks for; others have tables of its study or its analysis of language only."""
+    return {name: paper for name, paper in papers.items() if getattr(settings.papers, name)}
 
 
-for job in graph.papers.jobs("tabulate"):
-
-    rule:
-        name:
-            job.name
-        input:
-            **job.inputs,
-        output:
-            **job.outputs,
-        log:
-            paths.log(job.name),
-        group:
-            "reporting"
-        conda:
-            "../../envs/captionlab.yaml"
-        threads: 1
-        resources:
-            mem_mb=job.needs.mem_mb,
-            runtime=job.needs.runtime,
-        params:
-            **job.params,
-        message:
-            job.message
-        script:
-            "../scripts/tabulate_paper.py"
+def claim_inputs(wildcards):
+    """The claims and published numbers of each paper, the cells of its tables, and the files by which claims are judged."""
+    inputs = {}
+    for name, paper in papers_of_config().items():
+        files, _ = paper.evidence()
+        folder = f"{ROOT}/src/captionlab/papers/{name}"
+        files = {**files, "claims": own(f"{folder}/claims.yaml"), "published": own(f"{folder}/published.csv")}
+        files["cells"] = f"results/reporting/{name}/cells.parquet"
+        inputs |= {f"{name}_{file}": path for file, path in files.items()}
+    return inputs
 
 
-for job in graph.papers.jobs("plot"):
-
-    rule:
-        name:
-            job.name
-        input:
-            **job.inputs,
-        output:
-            **job.outputs,
-        log:
-            paths.log(job.name),
-        group:
-            "reporting"
-        conda:
-            "../../envs/captionlab.yaml"
-        threads: 1
-        resources:
-            mem_mb=job.needs.mem_mb,
-            runtime=job.needs.runtime,
-        params:
-            **job.params,
-        message:
-            job.message
-        script:
-            "../scripts/plot_paper.py"
-
-
-def evidence_files(wildcards):
-    """The claims and published numbers of each paper, its cells, and the files by which claims are judged."""
-    found = graph.papers.evidence()
-    for paper, of_paper in evidence.items():
-        files, _ = of_paper()
-        folder = f"{ROOT}/src/captionlab/papers/{paper}"
-        files["claims"], files["published"] = own(f"{folder}/claims.yaml"), own(f"{folder}/published.csv")
-        files["cells"] = f"results/reporting/{paper}/cells.parquet"
-        found |= {f"{paper}_{name}": named for name, named in files.items()}
-    return found
-
-
-def evidence_parameters(wildcards):
+def claim_parameters(wildcards):
     """By paper its block of the config and further parameters of the evidence for its claims."""
-    found = graph.papers.evidence_params()
-    for paper, of_paper in evidence.items():
-        _, parameters = of_paper()
-        found[paper] = {**parameters, "config": graph.block("papers", paper)}
-    return found
+    blocks = {name: graph.block("papers", name) for name in papers_of_config()}
+    return {name: {**papers[name].evidence()[1], "config": block} for name, block in blocks.items()}
 
 
 rule check_claims:
     input:
-        unpack(evidence_files),
+        unpack(claim_inputs),
         summary="results/reporting/summary.parquet",
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md"),
@@ -393,10 +314,10 @@ rule check_claims:
             "check_claims",
             "scipy",
             loads=lambda wildcards: {
-                f"captionlab.papers.{paper}.evidence": () for paper in evidence_parameters(wildcards)
+                f"captionlab.papers.{name}.evidence": () for name in papers_of_config()
             },
         ),
-        papers=evidence_parameters,
+        papers=claim_parameters,
         provenance=lambda wildcards: graph.provenance(),
     message:
         "judge the papers' claims by this run"
@@ -412,9 +333,27 @@ def stages(wildcards):
     return of_stages | of_papers
 
 
+def measured_tables():
+    """The files of all tables with measurements."""
+    asked = {
+        "evaluation": graph.evaluations(),
+        "claims": papers_of_config(),
+        "reproduction": papers_of_config(),
+        "validity": settings.validity,
+        "rewards": graph.rewarded_captioners(),
+        "judgements": settings.judgements,
+    }
+    names = [name for name, block in asked.items() if block]
+    return [
+        *(rules.collect_language_tables.output.tables if settings.language else []),
+        *expand("results/reporting/{name}.{ending}", name=names, ending=["csv", "md", "html"]),
+        *chain.from_iterable(paper.tables for paper in papers.values()),
+    ]
+
+
 rule collect_cost:
     input:
-        lambda wildcards: graph.measured_tables(),
+        measured_tables(),
     output:
         tables=multiext("results/reporting/cost", ".csv", ".md", ".html"),
         jobs="results/cost.parquet",
@@ -437,16 +376,22 @@ rule collect_cost:
         "../scripts/collect_cost.py"
 
 
+def table_files():
+    """The files of all tables, by the names that they have in results/tables/."""
+    others = expand("results/reporting/{name}.{ending}", name=["cost", "checklist"], ending=["csv", "md", "html"])
+    return {Path(path).name: path for path in [*measured_tables(), *others]}
+
+
 rule collect_table:
     input:
-        lambda wildcards: graph.table_files()[wildcards.table],
+        lambda wildcards: table_files()[wildcards.table],
     output:
         "results/tables/{table}",
         provenance="results/provenance/collect_table/{table}.json",
     log:
         "results/logs/collect_table/{table}.log",
     wildcard_constraints:
-        table=any_of(map(re.escape, graph.table_files())),
+        table=any_of(map(re.escape, table_files())),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -461,11 +406,26 @@ rule collect_table:
         "../scripts/collect_table.py"
 
 
+def paper_figures():
+    """The files of all figures of papers."""
+    return [
+        f"results/figures/{paper}_{name}{ending}"
+        for paper, of_paper in papers.items()
+        for name in of_paper.figures
+        for ending in FIGURE_FILES
+    ]
+
+
+def shown_figures(wildcards):
+    """The figures in the index of the tables: none while a study, which some show, waits for participants."""
+    return [] if settings.study and not graph.participants() else paper_figures()
+
+
 rule collect_tables:
     input:
-        tables=lambda wildcards: list(graph.table_files().values()),
-        pictures=lambda wildcards: graph.papers.pictures(),
-        figures=lambda wildcards: graph.shown_figures(),
+        tables=list(table_files().values()),
+        pictures=[f"results/reporting/{name}/pictures" for name, paper in papers.items() if paper.tables],
+        figures=shown_figures,
         pages=lambda wildcards: [page.made for page in graph.pages()],
     output:
         report(
@@ -487,8 +447,8 @@ rule collect_tables:
         runtime=10,
     params:
         **graph.software("collect_tables"),
-        papers=lambda wildcards: graph.papers.citations(),
-        figures=lambda wildcards: graph.papers.labels(),
+        papers={name: paper.citation for name, paper in papers.items()},
+        figures={f"{paper}_{name}": label for paper in papers for name, label in papers[paper].figures.items()},
         pages=lambda wildcards: {page.file: [page.title, page.sentence] for page in graph.pages()},
     message:
         "collect every table in results/tables/"

@@ -1,5 +1,7 @@
-"""Types that the blocks of papers share."""
+"""Types that the blocks of papers share, and what the workflow must know of a paper."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import Len
@@ -19,3 +21,15 @@ SeeingTraining = Annotated[
     ),
 ]
 SeeingTrainings = SeeingTraining | Annotated[list[SeeingTraining], Len(1), Unique()]
+
+
+@dataclass(frozen=True)
+class PaperFacts:
+    """The sections of a config of which a paper has tables or figures even if the config does not ask for the paper."""
+
+    sections: Sequence[str] = ()
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """Return a name, or several names, as a list."""
+    return [names] if isinstance(names, str) else list(names)

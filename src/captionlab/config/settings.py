@@ -1,9 +1,10 @@
 """The config of a run as typed blocks: one for each training of a block with seeds, and one for each snapshot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from captionlab import plugins
 from captionlab.config import walking
 from captionlab.config.model import Block
 from captionlab.config.walking import Part
@@ -49,6 +50,13 @@ class Settings:
         self.validity: Any = present.get("validity")
         self.scene_analysis: Any = present.get("scene_analysis")
         self.papers: Any = typed(one.under("papers"), config.get("papers") or {})
+
+    def asked_papers(self) -> list[str]:
+        """Return the papers that the config asks for, and papers with tables of other sections that it has."""
+        return [name for name, facts in plugins.facts("papers").items() if self._asks_for(name, facts.sections)]
+
+    def _asks_for(self, paper: str, sections: Sequence[str]) -> bool:
+        return getattr(self.papers, paper) is not None or any(getattr(self, section) for section in sections)
 
 
 def _typed_section(section: str, blocks: Block) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any
 from snakemake.io import local
 
 from captionlab import paths
+from captionlab.config.papers import listed
 from captionlab.given import absent
 from captionlab.judgements import JUDGED
 from captionlab.plugins import facts, work_module
-from captionlab.reporting.paper import listed
 from captionlab.workflow import families
 from captionlab.workflow.blocks import KINDS, Block, any_of, line_of, located, needs_parent, normalise, root_of, without
 from captionlab.workflow.code import Fingerprints

@@ -9,12 +9,11 @@ from snakemake.exceptions import ApiError
 from captionlab.config import walking
 from captionlab.config.checking import check
 from captionlab.config.snapshots import with_snapshots
-from captionlab.papers import paper_class
-from captionlab.plugins import PluginError
+from captionlab.papers import check_papers
+from captionlab.plugins import PluginError, config_module
 from captionlab.workflow.blocks import Block, root_of
 from captionlab.workflow.families import captioners, scorers
 from captionlab.workflow.judgements import judgement_mistakes
-from captionlab.workflow.papers import check_papers
 from captionlab.workflow.references import reference_mistakes
 from captionlab.workflow.reuse import Reused
 from captionlab.workflow.seeds import seeds_mistakes, spelled_out
@@ -39,8 +38,8 @@ class Refusal(ApiError):
 def checked(config: Block, root: Path) -> Block:
     """Return the config with all defaults and each of several trainings.
 
-    Raises ConfigError with every mistake, one sentence each. What parts of a config say of each other is checked if each
-    part fits its model and all names lead somewhere. `root` is the folder of the Snakefile.
+    Raises ConfigError with every mistake, one sentence each. What parts of a config say of each other is checked if
+    each part fits its model and all names lead somewhere. `root` is the folder of the Snakefile.
     """
     reused = Reused(config, root.resolve())
     known = reused.with_families()
@@ -58,7 +57,7 @@ def checked(config: Block, root: Path) -> Block:
         filled = filled if unclear else spelled_out(filled)
         mistakes += judgement_mistakes(filled)
         for name, block in filled["papers"].items():
-            mistakes += paper_class(name).mistakes(filled, f"papers.{name}", block)
+            mistakes += config_module("papers", name).run_mistakes(filled, f"papers.{name}", block)
     if mistakes:
         raise ConfigError.listing("the config cannot be run", mistakes)
     if reused.complete():

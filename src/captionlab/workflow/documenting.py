@@ -7,16 +7,15 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.config import walking
+from captionlab.config.papers import listed
 from captionlab.config.snapshots import training_of
 from captionlab.config.walking import Part
 from captionlab.judgements import JUDGED
 from captionlab.plugins import facts, headline
-from captionlab.reporting.paper import listed
 from captionlab.sources.table import Source, hub_models, read_sources, serving
 from captionlab.workflow.basis import Basis
 from captionlab.workflow.blocks import KINDS, Block, normalise, without
 from captionlab.workflow.families import judgement_readers
-from captionlab.workflow.papers import Papers
 from captionlab.workflow.retrieving import below
 
 SECTIONS = ("captioners", "encoders", "scorers")
@@ -41,9 +40,9 @@ Model = tuple[str, str]
 class Documenting:
     """What a config says of the models and corpora that its jobs make."""
 
-    def __init__(self, basis: Basis, papers: Papers, seeds: Block):
-        """Take the config, its papers, and by section the blocks that have seeds."""
-        self.basis, self.papers, self.seeds = basis, papers, seeds
+    def __init__(self, basis: Basis, seeds: Block):
+        """Take the config, and by section the blocks that have seeds."""
+        self.basis, self.seeds = basis, seeds
 
     # -------------------------------------------------------------------------------------- what jobs make
     def used(self, section: str) -> list[str]:
@@ -213,17 +212,18 @@ class Documenting:
     def _papers(self, section: str, name: str) -> dict[str, list[str]]:
         """By paper whose block names a model: its labels there, where it has some."""
         found = {}
-        for paper in self.papers.asked:
-            if (section, name) in self._of_papers[paper.name]:
-                labels: Mapping[str, Any] = paper.block.get(section, {}) if section != "encoders" else {}
-                found[paper.name] = sorted(label for label, names in labels.items() if name in listed(names))
+        for paper, block in self.basis.config["papers"].items():
+            if (section, name) in self._of_papers[paper]:
+                labels: Mapping[str, Any] = block.get(section, {}) if section != "encoders" else {}
+                found[paper] = sorted(label for label, names in labels.items() if name in listed(names))
         return found
 
     @cached_property
     def _of_papers(self) -> dict[str, set[Model]]:
         """By paper what its block names."""
         part = walking.section("papers").of({})
-        return {paper.name: {*self._named(paper.block, part.under(paper.name))} for paper in self.papers.asked}
+        blocks = self.basis.config["papers"]
+        return {paper: {*self._named(block, part.under(paper))} for paper, block in blocks.items()}
 
     @cached_property
     def _table(self) -> list[Source]:

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from captionlab import paths
+from captionlab.config.settings import Settings
 from captionlab.config.snapshots import training_of, with_snapshots
 from captionlab.failures import locked
 from captionlab.judgements import JUDGED
-from captionlab.papers import PAPERS, paper_class
 from captionlab.plugins import facts, work_module
 from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
@@ -31,18 +31,14 @@ from captionlab.workflow.families import asked_tables, captioners, readers, scor
 from captionlab.workflow.judgements import Judgements, with_judgements
 from captionlab.workflow.language import Construction, Language
 from captionlab.workflow.metrics import Metrics
-from captionlab.workflow.papers import Papers
 from captionlab.workflow.regions import Regions
 from captionlab.workflow.report import Page, labels_of, paper_of
 from captionlab.workflow.retrieving import Retrieving, retrieval
 from captionlab.workflow.scene_analysis import SceneAnalysis
 from captionlab.workflow.scoring import RewardModels, Scoring
 from captionlab.workflow.seeds import SECTIONS, trainings
-from captionlab.config.settings import Settings
 from captionlab.workflow.study import Study
 from captionlab.workflow.validity import Validity
-
-GENERAL_FORMATS = ("csv", "md", "html")
 
 
 class Experiments(Basis):
@@ -78,8 +74,7 @@ class Experiments(Basis):
         self.validity = Validity(self, self.scoring, self.study)
         if self.config["retrieve"]:
             self.retrieving = Retrieving(retrieval(self.config, named_paths(self.config), self.root))
-        self.papers = Papers(self, [paper_class(name)(self) for name in PAPERS], self.provenance())
-        self.documenting = Documenting(self, self.papers, seeds)
+        self.documenting = Documenting(self, seeds)
 
     @cached_property
     def browser(self) -> Browser:
@@ -382,33 +377,6 @@ class Experiments(Basis):
             if name not in self.judgements.sets
         }
 
-    def tables(self) -> list[str]:
-        """Every table that the config asks for, in every format, what they cost, and what reviewers ask."""
-        others = [f"{name}.{ending}" for name in ("cost", "checklist") for ending in GENERAL_FORMATS]
-        return [*self.measured_tables(), *map(paths.reporting, others)]
-
-    def table_files(self) -> dict[str, str]:
-        """These files by their names, which they have in the folder of all tables too."""
-        return {Path(path).name: path for path in self.tables()}
-
-    def table(self, wildcards: Wildcards) -> str:
-        """The file of a job that puts it into the folder of all tables."""
-        return self.table_files()[wildcards.table]
-
-    def measured_tables(self) -> list[str]:
-        """The tables of measurements among them."""
-        papers = self.config["papers"]
-        asked: Block = {
-            "evaluation": self.evaluation_contexts(),
-            "claims": papers,
-            "reproduction": papers,
-            "validity": self.validity.config,
-            "rewards": self.validity.rewarded(),
-            "judgements": self.judgements.sets,
-        }
-        names = [f"{name}.{ending}" for name in asked if asked[name] for ending in GENERAL_FORMATS]
-        return [*self.language.tables(), *map(paths.reporting, names), *self.papers.tables()]
-
     def claims_table(self) -> list[str]:
         """The rows of the table of claims, where the config asks for a paper."""
         return [paths.reporting("claims.csv")] if self.config["papers"] else []
@@ -416,10 +384,6 @@ class Experiments(Basis):
     def validity_table(self) -> list[str]:
         """The rows of the table of validity, where the config asks for it."""
         return [paths.reporting("validity.csv")] if self.validity.config else []
-
-    def shown_figures(self) -> list[str]:
-        """The figures in the index of the tables: none while a study, which some show, waits for who takes part."""
-        return [] if self.study.config and not self.study.participants() else self.papers.figures()
 
     def pages(self) -> list[Page]:
         """The pages beside the tables, which their index names and cells of tables lead to."""

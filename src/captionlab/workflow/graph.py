@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from captionlab import paths
 from captionlab.config.metrics import MetricFacts
 from captionlab.corpora.inputs import input_files
 from captionlab.plugins import facts, work_module
@@ -40,7 +41,6 @@ class Graph:
         self._lab = lab
         self.data: str = lab.data
         self.tagger: str = lab.language.tagger
-        self.papers = lab.papers
         self.seeds_of_captioners: Block = lab.trainings
 
     # ------------------------------------------------------------------------------------- software and files
@@ -150,7 +150,7 @@ class Graph:
         return has_captions(self._lab.corpora[corpus])
 
     def compared_captioners(self, evaluation: str) -> list[str]:
-        """Return the captioners of an evaluation whose captions are compared with references; a set of judgements too."""
+        """Return the captioners of an evaluation, or of judgements, whose captions are compared with references."""
         return self._lab.referring_captioners(SimpleNamespace(evaluation=evaluation))
 
     def learned_corpora(self, captioner: str) -> list[str]:
@@ -189,6 +189,18 @@ class Graph:
     def metric_modules(self, *tables: str) -> Loaded:
         """Return the modules that say how tables of scores become values; no library is theirs alone."""
         return {work_module("evaluation.metrics", table): [] for table in tables}
+
+    def scored_by(self, table: str) -> set[tuple[str, str]]:
+        """Return each captioner and evaluation that has scores in the table of a metric."""
+        return {*self._lab.scored_places(table)}
+
+    def scores(self, table: str, places: set[tuple[str, str]]) -> list[str]:
+        """Return the tables of scores of captioners in evaluations, as far as they have scores by the metric."""
+        return sorted({paths.scores(table, *place) for place in places & self.scored_by(table)})
+
+    def metrics_of(self, evaluation: str) -> list[str]:
+        """Return the metrics of an evaluation that are computed from captions alone or with references."""
+        return self._lab.metrics.asked_by(evaluation)
 
     def score_factors(self) -> dict[str, float]:
         """Return the factor of the scores of each scorer and command in tables."""
@@ -231,7 +243,7 @@ class Graph:
         return self._lab.lineage()
 
     def rewards(self, captioner: str) -> list[Any]:
-        """Return the reward of a captioner and the rewards that it is made of; none for a captioner without a reward."""
+        """Return the reward of a captioner and the rewards that it is made of; none if there is no reward."""
         return self._lab.rewards(captioner)
 
     def rewarded_trainings(self) -> Block:
@@ -268,18 +280,6 @@ class Graph:
         """Return for each corpus its reader, whether it is of the toy world, and the sources of its files."""
         return self._lab.documenting.described_corpora()
 
-    def measured_tables(self) -> list[str]:
-        """Return the files of all tables of measurements."""
-        return self._lab.measured_tables()
-
-    def table_files(self) -> dict[str, str]:
-        """Return the files of all tables by the names that they have in results/tables/."""
-        return self._lab.table_files()
-
-    def shown_figures(self) -> list[str]:
-        """Return the figures in the index of the tables."""
-        return self._lab.shown_figures()
-
     def pages(self) -> list[Page]:
         """Return the pages beside the tables."""
         return self._lab.pages()
@@ -302,7 +302,7 @@ class Graph:
 
     # --------------------------------------------------------------------------------------------- trainings
     def training(self, captioner: str) -> Block:
-        """Return what the training or import of a captioner depends on, with the decodings that it names spelled out."""
+        """Return what the training or import of a captioner depends on, with its decodings spelled out."""
         return self._lab.captioner_block(SimpleNamespace(captioner=captioner))
 
     def scorer(self, scorer: str) -> Block:

@@ -36,7 +36,7 @@ class Metrics:
                 yield f"{path}: `objects: {name}` is the list that comes with captionlab; rename this file, or move it"
 
     def categories(self, evaluation: str) -> str:
-        """Return the list of categories of an evaluation: one that comes with the workflow, or a file below the data."""
+        """Return the list of categories of an evaluation: shipped with the workflow, or a file below the data."""
         name = self.basis.evaluations[evaluation]["objects"]
         shipped = paths.CATEGORIES.get(name)
         return self.basis.shipped(shipped) if shipped else self.basis.given(name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from captionlab import paths
-from captionlab.reporting.paper import listed
+from captionlab.config.papers import listed
 from captionlab.shards import shard_names
 from captionlab.workflow.basis import Basis, Wildcards
 from captionlab.workflow.blocks import root_of

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from captionlab.papers import PAPERS
+from captionlab.plugins import names
 from captionlab.workflow.basis import Wildcards
 
 # What is no paper's own.
@@ -30,7 +30,7 @@ class Page:
 def paper_of(wildcards: Wildcards) -> str:
     """The category of a table: the paper that its name starts with."""
     start: str = wildcards.name.split("_")[0]
-    return start if start in PAPERS else RUN
+    return start if start in names("papers") else RUN
 
 
 def labels_of(wildcards: Wildcards) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from captionlab import paths
-from captionlab.reporting.paper import listed
+from captionlab.config.papers import listed
 from captionlab.workflow.basis import Basis, Loaded, Part, Wildcards
 from captionlab.workflow.blocks import Block, captioner_kind
 from captionlab.workflow.embedding import Embedding

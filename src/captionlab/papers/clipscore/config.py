@@ -1,11 +1,21 @@
 """Config of the tables of Hessel et al. 2021."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from annotated_types import Len
 from pydantic import Field
 
-from captionlab.config.model import Model, Ref
+from captionlab.config.model import Block, Model, Ref
+from captionlab.config.papers import PaperFacts
+from captionlab.plugins import facts
+
+FACTS = PaperFacts()
+# Name of a table -> the paper's labels of its judgements, which are ratings of captions or pairs of captions.
+OF_RATINGS = {"table1_expert": ("Flickr8k-Expert",), "table2_cf": ("Flickr8k-CF",)}
+OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
+JUDGED_TABLES = {**OF_RATINGS, **OF_PAIRS}
+RATED = [label for labels in OF_RATINGS.values() for label in labels]
 
 Label = Literal["Flickr8k-Expert", "Flickr8k-CF", "Pascal-50S", "FOIL-1", "FOIL-4"]
 
@@ -24,3 +34,23 @@ class Config(Model):
         description="encoder whose CLIPScore stands beside the paper's; rows of other encoders have no published "
         "numbers"
     )
+
+
+def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""
+    readers = facts("judgements.readers")
+    labels: dict[str, str] = {}
+    for label, name in block["judgements"].items():
+        if block["encoder"] not in config["judgements"][name]["clipscore"]:
+            yield (
+                f"{where}.encoder is {block['encoder']!r}, which gives no CLIPScore to judgements.{name}; "
+                "add it there to clipscore"
+            )
+        if readers[config["judgements"][name]["reader"]].ratings != (label in RATED):
+            kinds = ("ratings", "pairs") if label in RATED else ("pairs", "ratings")
+            yield (
+                f"{where}.judgements.{label} is {name!r}, a set of {kinds[1]} of captions; {label} has {kinds[0]}, "
+                f"so name a set of {kinds[0]}"
+            )
+        if (other := labels.setdefault(name, label)) != label:
+            yield f"{where}.judgements has {name!r} as {other} and as {label}; name it once"

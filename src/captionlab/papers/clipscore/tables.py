@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
-from captionlab.papers.clipscore.paper import RATED
-from captionlab.papers.clipscore.paper import TABLES as NAMES
+from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
 from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -54,14 +53,14 @@ class AgreementSheet(Sheet):
 
 
 def _table(name: str, inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
-    if labels := [label for label in NAMES[name] if label in params["labels"]]:
+    if labels := [label for label in JUDGED_TABLES[name] if label in params["labels"]]:
         correlations = read_by(params["labels"], inputs["correlations"], CORRELATIONS)
         differences = read_by(params["labels"], inputs["differences"], DIFFERENCES)
         measured = {label: (correlations[label], differences[label]) for label in labels}
         yield agreement_table(name, measured, inputs["published"], params, provenance)
 
 
-TABLES = tuple(partial(_table, name) for name in NAMES)
+TABLES = tuple(partial(_table, name) for name in JUDGED_TABLES)
 
 
 def agreement_table(

@@ -1,14 +1,17 @@
 """Config of the tables and figures of Dessì et al. 2023."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
 from pydantic import Field
 
 from captionlab.config.analyses import outside
-from captionlab.config.model import Model, Ref
-from captionlab.config.papers import Corpora, Trainings
+from captionlab.config.model import Block, Model, Ref
+from captionlab.config.papers import Corpora, PaperFacts, Trainings, listed
+
+FACTS = PaperFacts(("study", "language"))
 
 Kind = Literal["baselines", "rewards", "learning-rates", "hard-distractors", "retrievers", "divergence"]
 
@@ -52,3 +55,38 @@ class Config(Model):
         "(Table 9), learning-rates (section 4.1, of which the paper prints no number), hard-distractors (Tables 12 and "
         "13), retrievers and divergence (beyond the paper)",
     )
+
+
+def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    """Yield messages on captioners without an evaluation, captions in several, and variants that do not match."""
+    evaluated = {name for evaluation in config["evaluations"].values() for name in evaluation["captioners"]}
+    for label, name in block["captioners"].items():
+        if name not in evaluated:
+            yield f"{where}.captioners.{label} is {name!r}, which no evaluation names; add it to one"
+    # A table shows one value in each place, so its evaluation must be unambiguous.
+    shown = {name: config["evaluations"][name] for name in block.get("evaluations") or config["evaluations"]}
+    for captioner, corpus in product(*(dict.fromkeys(block[key].values()) for key in ("captioners", "corpora"))):
+        found = [n for n, e in shown.items() if captioner in e["captioners"] and corpus in e["corpora"]]
+        if len(found) > 1:
+            yield (
+                f"{where}: the captions of {captioner!r} on {corpus!r} are in the evaluations "
+                f"{' and '.join(found)}; name the one that its tables show under {where}.evaluations"
+            )
+            break
+    for name, variants in block.get("variants", {}).items():
+        yield from _variants_mistakes(config, f"{where}.variants.{name}", variants)
+
+
+def _variants_mistakes(config: Block, where: str, variants: Block) -> Iterator[str]:
+    if variants["reference"] not in variants["captioners"]:
+        yield f"{where}.reference is {variants['reference']!r}, which is not among the labels of its captioners"
+    seeds = {label: len(listed(names)) for label, names in variants["captioners"].items()}
+    wanted = seeds.get(variants["reference"], 1)
+    for label, number in seeds.items():
+        if wanted > 1 and number not in (1, wanted):
+            yield (
+                f"{where}.captioners.{label} has {number} captioners and the reference {wanted}; they are compared "
+                "seed by seed, so name as many, or one"
+            )
+    if not config["evaluations"][variants["evaluation"]]["retrievers"]:
+        yield f"evaluations.{variants['evaluation']} needs `retrievers`: {where} is about what they find"

@@ -112,4 +112,8 @@ def hl_evidence():
     return {"differences": "results/reporting/hl/differences.parquet"}, {}
 
 
-evidence["hl"] = hl_evidence
+papers["hl"] = Paper(
+    citation="Cafagna et al. 2023, *HL Dataset: Visually-grounded Description of Scenes, Actions and Rationales*",
+    tables=rules.tabulate_hl.output.tables,
+    evidence=hl_evidence,
+)

@@ -17,7 +17,7 @@ from captionlab.intervals import (
     share_interval,
     within,
 )
-from captionlab.papers.probing.paper import MODELS
+from captionlab.papers.probing.roles import MODELS
 from captionlab.reporting.reading import Rows
 from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row

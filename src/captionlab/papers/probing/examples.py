@@ -9,7 +9,7 @@ from captionlab.generation.captions import evaluated_images
 from captionlab.groups import read_chosen
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
-from captionlab.papers.probing.paper import MODELS, REFERENCE
+from captionlab.papers.probing.roles import MODELS, REFERENCE
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.places import PLACE
 from captionlab.reporting.reading import Path, Provenance, read_rows

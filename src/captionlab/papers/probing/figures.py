@@ -13,7 +13,7 @@ from captionlab.language.mining import chunks_of
 from captionlab.language.patterns import Tagged, compiled, tagged
 from captionlab.language.schemas import NGRAMS, PATTERNS
 from captionlab.language.statistics import mostly_tagged
-from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.roles import REFERENCE
 from captionlab.papers.probing.run import ProbingRun, read_run
 from captionlab.reporting.boards import GREY, Board, words
 from captionlab.reporting.figures import (

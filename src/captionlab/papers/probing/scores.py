@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from captionlab.evaluation.summary import LOWER
 from captionlab.papers.probing.constructed import FEWEST
-from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.roles import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.summary import CONNECTED, CONNECTED_BY, EFFECTS, TOP_WORDS
 from captionlab.reporting.best import BETTER

@@ -27,7 +27,7 @@ from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.constructed import HALF, PrintedScorer, constructed_rows
-from captionlab.papers.probing.paper import REFERENCE
+from captionlab.papers.probing.roles import REFERENCE
 from captionlab.plugins import work_module
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows

@@ -7,7 +7,10 @@ from annotated_types import Len
 from pydantic import Field
 
 from captionlab.config.analyses import outside
-from captionlab.config.model import Model, Ref
+from captionlab.config.model import Block, Model, Ref
+from captionlab.config.papers import PaperFacts
+
+FACTS = PaperFacts()
 
 
 class Config(Model):
@@ -32,3 +35,9 @@ class Config(Model):
             yield "{place} needs what is measured; add the section `scene_analysis`"
         named = {f"captioners.{label}": name for label, name in self.captioners.items()}
         yield from outside(config, self.evaluation, "captioners", named)
+
+
+def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    """Yield a message if the evaluation has several corpora."""
+    if len(config["evaluations"][block["evaluation"]]["corpora"]) != 1:
+        yield f"{where}.evaluation is {block['evaluation']!r}, which has several corpora; Table 1 is about one"

@@ -1,0 +1,79 @@
+"""Rules of the paper CLIPScore (Hessel et al. 2021): its tables, one for each set of judgements.
+
+Needs: correlations of metrics with judgements (workflow/rules/judgements.smk).
+Makes: results/reporting/clipscore/
+"""
+
+from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
+
+clipscore = settings.papers.clipscore
+
+
+def is_simulated(label):
+    """Whether nobody judged the captions of a set of judgements, which the paper calls by this label."""
+    reader = settings.judgements[clipscore.judgements[label]].reader
+    return graph.facts("judgements.readers", reader).simulated
+
+
+def judged_labels(*labels):
+    """The labels of the paper, or some of them, for which the config has judgements, in the order of the tables."""
+    return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
+
+
+def clipscore_judgements(table, labels):
+    """A table of each set of judgements."""
+    return [f"results/judgements/{clipscore.judgements[label]}/{table}.parquet" for label in labels]
+
+
+rule tabulate_clipscore:
+    input:
+        correlations=clipscore_judgements("correlations", judged_labels()),
+        differences=clipscore_judgements("differences", judged_labels()),
+        published=own(ROOT / "src/captionlab/papers/clipscore/published.csv"),
+    output:
+        tables=expand(
+            "results/reporting/clipscore/clipscore_{name}.{ending}",
+            name=[table for table, labels in JUDGED_TABLES.items() if judged_labels(*labels)],
+            ending=FORMATS,
+        ),
+        pictures=directory("results/reporting/clipscore/pictures"),
+        cells="results/reporting/clipscore/cells.parquet",
+        provenance="results/provenance/tabulate_clipscore.json",
+    log:
+        "results/logs/tabulate_clipscore.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("tabulate_paper", loads={"captionlab.papers.clipscore.tables": []}),
+        module="captionlab.papers.clipscore.tables",
+        config=graph.block("papers", "clipscore"),
+        labels=judged_labels(),
+        simulated=[label for label in judged_labels() if is_simulated(label)],
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the tables of the clipscore paper"
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+def clipscore_evidence():
+    """The files by which claims are judged, and further parameters: differences between metrics on human ratings.
+
+    Simulated ratings support no claim.
+    """
+    labels = [label for label in judged_labels(*RATED) if not is_simulated(label)]
+    parameters = {"labels": labels, "simulated": []}
+    return {"differences": clipscore_judgements("differences", labels)}, parameters
+
+
+papers["clipscore"] = Paper(
+    citation="Hessel et al. 2021, *CLIPScore: A Reference-free Evaluation Metric for Image Captioning*",
+    tables=rules.tabulate_clipscore.output.tables,
+    evidence=clipscore_evidence,
+)

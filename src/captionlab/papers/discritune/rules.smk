@@ -1,0 +1,323 @@
+"""Rules of the paper on discriminative finetuning (Dessì et al. 2023): its measurements, tables and figures.
+
+Needs: scores of captions and retrieval; for Tables 6, 7 and 14 and Figure 2 the sections `study` and `language`.
+Makes: results/reporting/discritune/ and results/figures/discritune_*
+"""
+
+from captionlab.papers.discritune.layouts import LAYOUTS
+
+discritune = settings.papers.discritune
+
+
+def trainings_of(name):
+    """The captioners that a captioner with several seeds stands for."""
+    return graph.seeds_of_captioners.get(name, [name])
+
+
+def discritune_captioners():
+    """The captioners of the paper."""
+    return {name for named in discritune.captioners.values() for name in trainings_of(named)}
+
+
+def evaluated_by_discritune():
+    """Each captioner and evaluation with captions of the paper's corpora."""
+    corpora = {*discritune.corpora.values()}
+    return {
+        (captioner, name)
+        for name in discritune.evaluations or settings.evaluations
+        for captioner in discritune_captioners() & {*settings.evaluations[name].captioners}
+        if corpora & {*settings.evaluations[name].corpora}
+    }
+
+
+def retriever_rewards(captioner):
+    """The rewards of a captioner that a retriever gives."""
+    return [reward for reward in graph.rewards(captioner) if "retriever" in reward]
+
+
+def variants(wildcards=None):
+    """For each group of variants its evaluation, corpora, reference, captioners and rewarding retrievers."""
+    found = {}
+    for group, block in sorted((discritune.variants or {}).items() if discritune else []):
+        captioners = {label: listed(names) for label, names in sorted(block.captioners.items())}
+        rewards = {
+            label: sorted({reward["retriever"] for name in names for reward in retriever_rewards(name)})
+            for label, names in captioners.items()
+        }
+        found[group] = {
+            "evaluation": block.evaluation,
+            "corpora": sorted({*block.corpora.values()}),
+            "reference": block.reference,
+            "captioners": captioners,
+            "rewards": rewards,
+        }
+    return found
+
+
+def evaluated_variants():
+    """Each captioner and evaluation of the variants."""
+    return {
+        (name, group["evaluation"])
+        for group in variants().values()
+        for names in group["captioners"].values()
+        for name in names
+    }
+
+
+def captions_with_parents(path):
+    """A file of captions of the paper whose parents' captions are in the same evaluation, and of these parents.
+
+    Evaluations are those in which the section `language` compares fluency.
+    """
+    if not settings.language:
+        return []
+    files = []
+    for evaluation in sorted(settings.language.fluency or [settings.language.evaluation]):
+        studied = discritune_captioners() & {*settings.evaluations[evaluation].captioners}
+        parents = {name: getattr(settings.captioners[name], "parent", None) for name in studied}
+        paired = {one for name, parent in parents.items() if parent in studied for one in (name, parent)}
+        files += [path.format(captioner=name, evaluation=evaluation) for name in sorted(paired)]
+    return files
+
+
+def caption_types(wildcards=None):
+    """The captioners whose words are told apart."""
+    return sorted((settings.language and settings.language.caption_types) or graph.studied_captioners())
+
+
+def of_language(table, captioners):
+    """A table of the language of captioners in the evaluation whose language is studied."""
+    evaluation = settings.language.evaluation if settings.language else None
+    return [f"results/language/{name}/{evaluation}/{table}.parquet" for name in captioners]
+
+
+def summary_inputs(wildcards):
+    """Captions and scores of the paper's captioners, tags and fluency of their captions, and scores of variants."""
+    places = evaluated_by_discritune()
+    return {
+        "captions": [
+            f"results/captions/{captioner}/{evaluation}.parquet"
+            for captioner, evaluation in sorted(places & graph.scored_by("nlg"))
+        ],
+        "nlg": graph.scores("nlg", places),
+        "spice": graph.scores("spice", places),
+        "measures": captions_with_parents("results/language/{captioner}/{evaluation}/measures.parquet"),
+        "tokens": captions_with_parents("results/evaluation/{captioner}/{evaluation}/tokens.parquet"),
+        "tags": of_language("tags", caption_types()),
+        "variant_captions": [
+            f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in sorted(evaluated_variants())
+        ],
+        "variant_nlg": graph.scores("nlg", evaluated_variants()),
+        "variant_spice": graph.scores("spice", evaluated_variants()),
+        "variant_retrieval": graph.scores("retrieval", evaluated_variants()),
+    }
+
+
+def compared_block(wildcards):
+    """The part of the block that measurements depend on; whether numbers are comparable matters to tables only."""
+    return {**graph.part("papers", "discritune", "captioners", "corpora"), "comparable": False}
+
+
+if discritune:
+
+    rule summarise_discritune:
+        input:
+            unpack(summary_inputs),
+        output:
+            values="results/reporting/discritune/values.parquet",
+            differences="results/reporting/discritune/differences.parquet",
+            provenance="results/provenance/summarise_discritune.json",
+        log:
+            "results/logs/summarise_discritune.log",
+        group:
+            "reporting"
+        conda:
+            "../../../../envs/captionlab.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+        params:
+            **graph.software("summarise_paper", "numpy", "scipy", loads={"captionlab.papers.discritune.summary": []}),
+            module="captionlab.papers.discritune.summary",
+            config=compared_block,
+            evaluations=lambda wildcards: graph.evaluations(),
+            lineage=lambda wildcards: graph.lineage(),
+            trainings=lambda wildcards: graph.seeds_of_captioners,
+            variants=variants,
+            seed=settings.seed,
+        message:
+            "measure what is of the discritune paper"
+        script:
+            "../../../../workflow/scripts/summarise_paper.py"
+
+
+def discritune_tables():
+    """The names of the tables for which the config has captioners, corpora, variants, a study or an analysis of language."""
+    block = graph.block("papers", "discritune") if discritune else None
+    names = [layout.name for layout in LAYOUTS if block and layout.is_asked(block)]
+    names += [f"table6_{participants}" for participants in graph.participants()]
+    return [*names, *(["table7_adjectives", "table14_nouns"] if settings.language else [])]
+
+
+def measured_inputs(wildcards):
+    """The paper's measurements, and the summary of all evaluations; nothing if the config does not ask for the paper."""
+    measured = {
+        "summary": "results/reporting/summary.parquet",
+        "values": "results/reporting/discritune/values.parquet",
+        "differences": "results/reporting/discritune/differences.parquet",
+    }
+    return measured if discritune else {}
+
+
+def answer_inputs(wildcards):
+    """The analysed answers to the study, of people and of simulated participants."""
+    return {
+        f"{participants}_{table}": f"results/study/{participants}/{table}.parquet"
+        for participants in graph.participants()
+        for table in ("accuracy", "pairwise", "agreement", "participants")
+    }
+
+
+def association_inputs(wildcards):
+    """The words that tell caption types apart."""
+    words = {
+        "associations": "results/language/associations.parquet",
+        "statistics": of_language("statistics", graph.studied_captioners()),
+    }
+    return words if settings.language else {}
+
+
+def retrievers_of_variants(wildcards):
+    """For each group of variants the retrievers of its evaluation, and those that gave rewards."""
+    return {
+        name: {"retrievers": settings.evaluations[group["evaluation"]].retrievers, "rewards": group["rewards"]}
+        for name, group in variants().items()
+    }
+
+
+rule tabulate_discritune:
+    input:
+        unpack(measured_inputs),
+        unpack(answer_inputs),
+        unpack(association_inputs),
+        published=own(ROOT / "src/captionlab/papers/discritune/published.csv"),
+    output:
+        tables=expand(
+            "results/reporting/discritune/discritune_{name}.{ending}", name=discritune_tables(), ending=FORMATS
+        ),
+        pictures=directory("results/reporting/discritune/pictures"),
+        cells="results/reporting/discritune/cells.parquet",
+        provenance="results/provenance/tabulate_discritune.json",
+    log:
+        "results/logs/tabulate_discritune.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("tabulate_paper", loads={"captionlab.papers.discritune.tables": []}),
+        module="captionlab.papers.discritune.tables",
+        config=graph.block("papers", "discritune") if discritune else {},
+        lineage=lambda wildcards: graph.lineage(),
+        retrievers=retrievers_of_variants,
+        participants=graph.participants(),
+        study_captioners=settings.study.captioners if settings.study else [],
+        study_corpus=settings.study.corpus if settings.study else None,
+        caption_types=caption_types() if settings.language else [],
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the tables of the discritune paper"
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+def finetuned_captioners(wildcards=None):
+    """The captioners of the paper that are finetuned, in the order of their labels."""
+    named = [name for _, name in sorted(discritune.captioners.items())] if discritune else []
+    return [name for name in named if hasattr(settings.captioners[name], "parent")]
+
+
+def figure_labels():
+    """The figures for which the config has the paper's captioners or a study, and what they show."""
+    labels = {"retrieval": "retrieval", "finetuning": "finetuning"} if discritune else {}
+    labels |= {f"figure2_{who}": f"examples of the study, {who}" for who in graph.participants()}
+    return labels | ({"figure3_screen": "a screen of the study"} if settings.study else {})
+
+
+def parents_in_study(wildcards):
+    """The parent of each captioner of the study whose parent is in the study too."""
+    shown = sorted(settings.study.captioners) if settings.study else []
+    parents = {name: getattr(settings.captioners[name], "parent", None) for name in shown}
+    return {name: parent for name, parent in parents.items() if parent in parents}
+
+
+def screen_inputs(wildcards):
+    """The sets of images of the study, and the images."""
+    files = {
+        "stimuli": "results/study/stimuli.parquet",
+        "images": f"results/corpora/{settings.study and settings.study.corpus}/images.parquet",
+    }
+    return files if settings.study else {}
+
+
+rule plot_discritune:
+    input:
+        unpack(screen_inputs),
+        summary="results/reporting/summary.parquet" if discritune else [],
+        training=expand("results/captioners/{captioner}/training.parquet", captioner=finetuned_captioners()),
+        answers=expand("results/study/{participants}/answers.parquet", participants=graph.participants()),
+        published=own(ROOT / "src/captionlab/papers/discritune/published.csv"),
+        style=own(ROOT / "config/plotting.yaml"),
+    output:
+        **figures("discritune", "results/figures/discritune_{name}{ending}", figure_labels()),
+        provenance="results/provenance/plot_discritune.json",
+    log:
+        "results/logs/plot_discritune.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.discritune.figures": []}),
+        module="captionlab.papers.discritune.figures",
+        config=graph.block("papers", "discritune") if discritune else {},
+        finetuned=finetuned_captioners,
+        participants=graph.participants(),
+        people=lambda wildcards: human_captioner(wildcards) if settings.study else None,
+        parents=parents_in_study,
+        rewarding=lambda wildcards: sorted(
+            {reward["retriever"] for name in finetuned_captioners() for reward in retriever_rewards(name)}
+        ),
+    message:
+        "draw the figures of the discritune paper"
+    script:
+        "../../../../workflow/scripts/plot_paper.py"
+
+
+def discritune_evidence():
+    """The files by which claims are judged: values, comparisons, differences and answers of people; and the lineage."""
+    files = {
+        "summary": "results/reporting/summary.parquet",
+        "comparisons": "results/reporting/comparisons.parquet",
+        "differences": "results/reporting/discritune/differences.parquet",
+    }
+    if "people" in graph.participants():
+        files |= {f"study_{table}": [f"results/study/people/{table}.parquet"] for table in ("accuracy", "pairwise")}
+    return files, {"lineage": graph.lineage()}
+
+
+papers["discritune"] = Paper(
+    citation="Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*",
+    tables=rules.tabulate_discritune.output.tables,
+    figures=figure_labels(),
+    evidence=discritune_evidence,
+)

@@ -1,0 +1,307 @@
+"""Rules of the paper on probing (Ma et al. 2022): its measurements, tables and figures.
+
+Needs: scores by matching scorers, and the language of captions (workflow/rules/scorers.smk and language.smk).
+Makes: results/reporting/probing/ and results/figures/probing_*
+"""
+
+probing = settings.papers.probing
+PROBING_TABLES = [
+    "table1_choices",
+    "table2_scores",
+    "table3_examples",
+    "table4_statistics",
+    "table5_patterns",
+    "table6_constructed",
+    "table7_templates",
+    "figure1_patterns",
+    "figure2_replacements",
+    "figure3_visual_words",
+    "figure4_unigrams",
+    "figure4_words",
+    "rewards",
+    "generalisation",
+    "matching",
+]
+PROBING_FIGURES = {
+    "figure1_patterns": "1: patterns",
+    "figure2_replacements": "2: words replaced",
+    "figure3_visual_words": "3: more visual words",
+    "figure4_unigrams": "4: most frequent words",
+}
+
+
+def probing_roles(wildcards=None):
+    """The captioners of each role, by the paper's label; several captioners differ in their seeds."""
+    return {label: listed(names) for label, names in sorted(probing.captioners.items())}
+
+
+def probing_captioners(wildcards=None):
+    """The captioners of all roles."""
+    return sorted({name for names in probing_roles().values() for name in names})
+
+
+def first_trainings():
+    """The first captioner of each role: examples and patterns are of a single training."""
+    return [names[0] for names in probing_roles().values()]
+
+
+def constructed():
+    """The captioners whose captions are constructed."""
+    return listed(probing.constructed)
+
+
+def originals():
+    """The captioners whose captions others are constructed from."""
+    return [settings.captioners[name].captions_of for name in constructed()]
+
+
+def of_probing(path, captioners):
+    """A file of each captioner in the paper's evaluation, both of which `path` names as wildcards."""
+    return expand(path, captioner=captioners, evaluation=probing.evaluation)
+
+
+def further_metrics(wildcards=None):
+    """The tables of the evaluation with metrics that the paper does not have."""
+    return graph.metrics_of(probing.evaluation)
+
+
+def probing_scorers(wildcards=None):
+    """The paper's label of each scorer, and the factor that converts its scores to per cent."""
+    labels = {name: label for label, name in probing.scorers.items()}
+    return {name: {"label": labels[name], "factor": graph.score_factors()[name]} for name in sorted(labels)}
+
+
+def examined_scorers(wildcards=None):
+    """The scorers of the paper for which there is a table that says how good they are."""
+    return [name for name in probing_scorers() if name in graph.examined_scorers()]
+
+
+def rewards_of_role(names):
+    """The rewards of the captioners of a role."""
+    return [reward for name in names for reward in graph.rewards(name)]
+
+
+def rewarding_labels(wildcards):
+    """By role the labels of the scorers that rewarded it."""
+    labels = {name: scorer["label"] for name, scorer in probing_scorers().items()}
+    asked = {
+        role: {reward.get("scorer") for reward in rewards_of_role(names)} for role, names in probing_roles().items()
+    }
+    return {role: sorted(labels[name] for name in scorers & labels.keys()) for role, scorers in asked.items()}
+
+
+def rewarding_encoders_of_roles(wildcards):
+    """By role the encoders that rewarded it, as retrievers or as encoders of scorers."""
+    found = {}
+    for role, names in probing_roles().items():
+        rewards = rewards_of_role(names)
+        scorers = [settings.scorers[reward["scorer"]] for reward in rewards if reward.get("scorer") in settings.scorers]
+        encoders = {reward.get("retriever") for reward in rewards} | {getattr(one, "encoder", None) for one in scorers}
+        found[role] = sorted(encoders - {None})
+    return found
+
+
+def parents_of_roles(wildcards):
+    """The parents of the captioners of roles, and of their ancestors; None for a captioner without a parent."""
+    parents = {}
+    for name in probing_captioners():
+        while name is not None and name not in parents:
+            parents[name] = getattr(settings.captioners[name], "parent", None)
+            name = parents[name]
+    return dict(sorted(parents.items()))
+
+
+def probing_job(wildcards):
+    """The evaluation, the name of its decoding and the split of each of its corpora."""
+    return {"evaluation": probing.evaluation, **graph.evaluations()[probing.evaluation]}
+
+
+def probing_corpora(wildcards=None):
+    """The corpora of the paper."""
+    return sorted(set(probing.corpora.values()))
+
+
+def metric_inputs(wildcards):
+    """The scores by metrics that the paper does not have, by the name of the table."""
+    return {
+        f"metric_{table}": of_probing(f"results/evaluation/{{captioner}}/{{evaluation}}/{table}.parquet", probing_captioners())
+        for table in further_metrics()
+    }
+
+
+rule summarise_probing:
+    input:
+        unpack(metric_inputs),
+        captions=of_probing("results/captions/{captioner}/{evaluation}.parquet", probing_captioners()),
+        alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", probing_captioners()),
+        nlg=f"results/evaluation/nlg/{probing.evaluation}.parquet",
+        spice=of_probing(
+            "results/evaluation/{captioner}/{evaluation}/spice.parquet",
+            probing_captioners() if settings.spice != "off" else [],
+        ),
+        measures=of_probing("results/language/{captioner}/{evaluation}/measures.parquet", probing_captioners()),
+        tags=of_probing("results/language/{captioner}/{evaluation}/tags.parquet", probing_captioners()),
+        patterns=of_probing("results/language/{captioner}/{evaluation}/patterns.parquet", probing_captioners()),
+        constructions=of_probing("results/language/{captioner}/{evaluation}/constructions.parquet", constructed()),
+        constructed=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", constructed()),
+        originals=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", originals()),
+    output:
+        values="results/reporting/probing/values.parquet",
+        differences="results/reporting/probing/differences.parquet",
+        provenance="results/provenance/summarise_probing.json",
+    log:
+        "results/logs/summarise_probing.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        **graph.software(
+            "summarise_paper",
+            "numpy",
+            "scipy",
+            loads={"captionlab.papers.probing.summary": [], **graph.metric_modules(*further_metrics())},
+        ),
+        module="captionlab.papers.probing.summary",
+        job=probing_job,
+        captioners=probing_captioners,
+        roles=probing_roles,
+        parents=parents_of_roles,
+        rewards=rewarding_labels,
+        rewarding_encoders=rewarding_encoders_of_roles,
+        scorers=probing_scorers,
+        metrics=further_metrics,
+        seed=settings.seed,
+    message:
+        "measure what is of the probing paper"
+    script:
+        "../../../../workflow/scripts/summarise_paper.py"
+
+
+def objectives_of_roles(wildcards):
+    """The objective of the first training of each role."""
+    return {role: graph.part("captioners", names[0], "objective").get("objective", {}) for role, names in probing_roles().items()}
+
+
+def shown_captions(wildcards):
+    """The evaluation with the captions of examples, the first training of each role, and the scorers by label."""
+    return {
+        "evaluation": probing.evaluation,
+        "first": {role: names[0] for role, names in probing_roles().items()},
+        "scorers": {scorer["label"]: name for name, scorer in probing_scorers().items()},
+    }
+
+
+rule tabulate_probing:
+    input:
+        values="results/reporting/probing/values.parquet",
+        differences="results/reporting/probing/differences.parquet",
+        captions=of_probing("results/captions/{captioner}/{evaluation}.parquet", first_trainings()),
+        alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", first_trainings()),
+        patterns=of_probing("results/language/{captioner}/{evaluation}/patterns.parquet", first_trainings()),
+        unigrams=of_probing("results/language/{captioner}/{evaluation}/unigrams.parquet", first_trainings()),
+        constructed=of_probing("results/captions/{captioner}/{evaluation}.parquet", constructed()),
+        constructions=of_probing("results/language/{captioner}/{evaluation}/constructions.parquet", constructed()),
+        constructed_alignment=of_probing(
+            "results/evaluation/{captioner}/{evaluation}/alignment.parquet", constructed()
+        ),
+        originals=of_probing("results/captions/{captioner}/{evaluation}.parquet", originals()),
+        original_alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", originals()),
+        images=expand("results/corpora/{corpus}/images.parquet", corpus=probing_corpora()),
+        matching=lambda wildcards: [graph.examined_scorers()[name] for name in examined_scorers()],
+        published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
+    output:
+        tables=expand(
+            "results/reporting/probing/probing_{name}.{ending}",
+            name=[*PROBING_TABLES, *(["effects"] if further_metrics() else [])],
+            ending=FORMATS,
+        ),
+        pictures=directory("results/reporting/probing/pictures"),
+        cells="results/reporting/probing/cells.parquet",
+        provenance="results/provenance/tabulate_probing.json",
+    log:
+        "results/logs/tabulate_probing.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        **graph.software("tabulate_paper", loads={"captionlab.papers.probing.tables": []}),
+        module="captionlab.papers.probing.tables",
+        config=graph.block("papers", "probing"),
+        job=probing_job,
+        roles=list(probing_roles()),
+        corpora=probing_corpora,
+        scorers=probing_scorers,
+        trained_scorers=examined_scorers,
+        metrics=further_metrics,
+        rewards=rewarding_labels,
+        rewarding_encoders=rewarding_encoders_of_roles,
+        spoken=shown_captions,
+        objectives=objectives_of_roles,
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the tables of the probing paper"
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+def cosines(wildcards):
+    """By label of each scorer that is an encoder the factor between its printed scores and the cosine."""
+    encoders = {label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")}
+    return {label: settings.scorers[name].scale * graph.score_factors()[name] for label, name in encoders.items()}
+
+
+rule plot_probing:
+    input:
+        values="results/reporting/probing/values.parquet",
+        differences="results/reporting/probing/differences.parquet",
+        patterns=of_probing("results/language/{captioner}/{evaluation}/patterns.parquet", first_trainings()),
+        unigrams=of_probing("results/language/{captioner}/{evaluation}/unigrams.parquet", first_trainings()),
+        tags=of_probing("results/language/{captioner}/{evaluation}/tags.parquet", first_trainings()),
+        published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
+        style=own(ROOT / "config/plotting.yaml"),
+    output:
+        **figures("probing", "results/figures/probing_{name}{ending}", PROBING_FIGURES),
+        provenance="results/provenance/plot_probing.json",
+    log:
+        "results/logs/plot_probing.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.probing.figures": []}),
+        module="captionlab.papers.probing.figures",
+        config=graph.block("papers", "probing"),
+        roles=list(probing_roles()),
+        cosines=cosines,
+    message:
+        "draw the figures of the probing paper"
+    script:
+        "../../../../workflow/scripts/plot_paper.py"
+
+
+def probing_evidence():
+    """The files by which claims are judged, and further parameters: differences between roles."""
+    return {"differences": "results/reporting/probing/differences.parquet"}, {}
+
+
+papers["probing"] = Paper(
+    citation="Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*",
+    tables=rules.tabulate_probing.output.tables,
+    figures=PROBING_FIGURES,
+    evidence=probing_evidence,
+)

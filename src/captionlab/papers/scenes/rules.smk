@@ -1,0 +1,210 @@
+"""Rules of the paper on scene descriptions (Cafagna et al. 2022): its measurements, tables and figures.
+
+Needs: the section `scene_analysis` (workflow/rules/attention.smk, ablation.smk and probes.smk) and the metrics of an evaluation.
+Makes: results/reporting/scenes/ and results/figures/scenes_*
+"""
+
+scenes = settings.papers.scenes
+scene_analysis = settings.scene_analysis
+SCENES_TABLES = [
+    "table1_metrics",
+    "table2_overlap",
+    "table3_objects",
+    "table4_probes",
+    "table5_samples",
+    "table6_classifiers",
+    "table7_splits",
+    "table8_examples",
+    "figure4_attention",
+    "figure5_examples",
+    "figure6_ablation",
+    "figure9_classes",
+    "figure10_special_tokens",
+    "object_probes",
+]
+SCENES_FIGURES = {
+    "figure2_captions": "2: captions before and after",
+    "figure3_attention": "3: attention matrices",
+    "figure4_attention_density": "4: spread of attention",
+    "figure5_examples": "5: captions that change",
+    "figure6_confidence": "6 and 7: confidence after ablation, and its shift",
+    "figure8_classes": "8: images of scenes",
+    "figure9_probes": "9: probes, most difficult split",
+    "figure10_special_tokens": "10: attention to special tokens",
+    "figure11_layers": "11: attention in three layers",
+    "figure12_splits": "12: confidence by split",
+    "figure13_probes": "13: probes, easiest split",
+}
+
+
+def of_both(path):
+    """A file of the pretrained and of the finetuned captioner, whose names stand in place of {captioner}."""
+    return [path.format(captioner=name) for name in (scene_analysis.pretrained, scene_analysis.finetuned)]
+
+
+def finetuning_corpus():
+    """The corpus that the captioner is finetuned on; for an imported captioner, the corpus that is analysed."""
+    return getattr(settings.captioners[scene_analysis.finetuned], "corpus", scene_analysis.corpus)
+
+
+def scenes_job(wildcards):
+    """The corpora and the split that numbers are about, and the labels of captioners in Table 1."""
+    return {
+        "corpus": scene_analysis.corpus,
+        "split": settings.corpora[scene_analysis.corpus].evaluation_split,
+        "validation": settings.evaluations[scenes.evaluation].corpora[0],
+        "training": finetuning_corpus(),
+        "evaluation": scenes.evaluation,
+        "labels": {name: label for label, name in sorted(scenes.captioners.items())},
+        "end": scene_analysis.finetuned,
+        "layer": scene_analysis.attention.layer,
+    }
+
+
+rule summarise_scenes:
+    input:
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
+        blocks=of_both("results/attention/{captioner}/blocks.parquet"),
+        shares=of_both("results/attention/{captioner}/shares.parquet"),
+        captions=of_both("results/ablation/{captioner}/captions.parquet"),
+        scores=of_both("results/probes/{captioner}/scores.parquet"),
+        objects=of_both("results/probes/{captioner}/objects.parquet"),
+        differences="results/attention/differences.parquet",
+        rankings="results/attention/rankings.parquet",
+        overlaps="results/attention/overlaps.parquet",
+        correlations="results/attention/correlations.parquet",
+        effects="results/ablation/effects.parquet",
+    output:
+        values="results/reporting/scenes/values.parquet",
+        differences="results/reporting/scenes/differences.parquet",
+        provenance="results/provenance/summarise_scenes.json",
+    log:
+        "results/logs/summarise_scenes.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        **graph.software("summarise_paper", "numpy", "scipy", loads={"captionlab.papers.scenes.summary": []}),
+        module="captionlab.papers.scenes.summary",
+        job=scenes_job,
+        seed=scene_analysis.seed,
+    message:
+        "measure what is of the scenes paper"
+    script:
+        "../../../../workflow/scripts/summarise_paper.py"
+
+
+def example_inputs(wildcards):
+    """The files of which tables and figures show examples: captions, matrices of attention, images and references."""
+    return {
+        "captions": of_both("results/ablation/{captioner}/captions.parquet"),
+        "matrices": of_both("results/attention/{captioner}/matrices.parquet"),
+        "encodings": f"results/probes/{scene_analysis.pretrained}/encodings.parquet",
+        "images": f"results/corpora/{scene_analysis.corpus}/images.parquet",
+        "training_images": f"results/corpora/{finetuning_corpus()}/images.parquet",
+        "object_captions": f"results/corpora/{scenes.object_captions}/captions.parquet",
+        "scene_captions": f"results/corpora/{scene_analysis.corpus}/{scene_analysis.labels.table}.parquet",
+    }
+
+
+rule tabulate_scenes:
+    input:
+        unpack(example_inputs),
+        values="results/reporting/scenes/values.parquet",
+        differences="results/reporting/scenes/differences.parquet",
+        attention="results/attention/differences.parquet",
+        overlaps="results/attention/overlaps.parquet",
+        correlations="results/attention/correlations.parquet",
+        pmi="results/ablation/pmi.parquet",
+        coverage="results/ablation/coverage.parquet",
+        splits="results/ablation/splits.parquet",
+        published=own(ROOT / "src/captionlab/papers/scenes/published.csv"),
+    output:
+        tables=expand("results/reporting/scenes/scenes_{name}.{ending}", name=SCENES_TABLES, ending=FORMATS),
+        pictures=directory("results/reporting/scenes/pictures"),
+        cells="results/reporting/scenes/cells.parquet",
+        provenance="results/provenance/tabulate_scenes.json",
+    log:
+        "results/logs/tabulate_scenes.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        **graph.software("tabulate_paper", "numpy", "scipy", loads={"captionlab.papers.scenes.tables": []}),
+        module="captionlab.papers.scenes.tables",
+        config=graph.block("papers", "scenes"),
+        job=scenes_job,
+        seed=scene_analysis.seed,
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the tables of the scenes paper"
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+rule plot_scenes:
+    input:
+        unpack(example_inputs),
+        values="results/reporting/scenes/values.parquet",
+        differences="results/reporting/scenes/differences.parquet",
+        densities="results/attention/densities.parquet",
+        blocks=of_both("results/attention/{captioner}/blocks.parquet"),
+        published=own(ROOT / "src/captionlab/papers/scenes/published.csv"),
+        style=own(ROOT / "config/plotting.yaml"),
+    output:
+        **figures("scenes", "results/figures/scenes_{name}{ending}", SCENES_FIGURES),
+        provenance="results/provenance/plot_scenes.json",
+    log:
+        "results/logs/plot_scenes.log",
+    group:
+        "reporting"
+    conda:
+        "../../../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        **graph.software(
+            "plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}
+        ),
+        module="captionlab.papers.scenes.figures",
+        config=graph.block("papers", "scenes"),
+        job=scenes_job,
+        seed=scene_analysis.seed,
+    message:
+        "draw the figures of the scenes paper"
+    script:
+        "../../../../workflow/scripts/plot_paper.py"
+
+
+def scenes_evidence():
+    """The files by which claims are judged, and further parameters."""
+    return {"differences": "results/reporting/scenes/differences.parquet"}, {}
+
+
+def ends_of_finetuning():
+    """The snapshots of the finetuning, each with the captioner at its end, which it is compared with."""
+    captioners = {name for label, name in scenes.captioners.items() if label != "pretrained"}
+    return {name: scene_analysis.finetuned for name in sorted(captioners - {scene_analysis.finetuned})}
+
+
+papers["scenes"] = Paper(
+    citation="Cafagna et al. 2022, *Understanding Cross-modal Interactions in V&L Models that Generate Scene "
+    "Descriptions*",
+    tables=rules.tabulate_scenes.output.tables,
+    figures=SCENES_FIGURES,
+    evidence=scenes_evidence,
+    compared=ends_of_finetuning(),
+)
