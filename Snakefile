@@ -88,6 +88,7 @@ include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/browser.smk"
 
+
 for paper in settings.asked_papers():
 
     include: f"src/captionlab/papers/{paper}/rules.smk"

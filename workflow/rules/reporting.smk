@@ -231,6 +231,9 @@ rule measure_validity:
         "../scripts/measure_validity.py"
 
 
+LANGUAGE_TABLES = ["statistics", "patterns", "unigrams"]
+
+
 rule collect_language_tables:
     input:
         statistics=lambda wildcards: [
@@ -246,11 +249,7 @@ rule collect_language_tables:
             for name in graph.studied_captioners()
         ],
     output:
-        tables=[
-            f"results/reporting/language/{name}.{ending}"
-            for name in ("language_statistics", "language_patterns", "language_unigrams")
-            for ending in FORMATS
-        ],
+        tables=expand("results/reporting/language/language_{name}.{ending}", name=LANGUAGE_TABLES, ending=FORMATS),
         provenance="results/provenance/collect_language_tables.json",
     log:
         "results/logs/collect_language_tables.log",
@@ -313,9 +312,7 @@ rule check_claims:
         **graph.software(
             "check_claims",
             "scipy",
-            loads=lambda wildcards: {
-                f"captionlab.papers.{name}.evidence": () for name in papers_of_config()
-            },
+            loads=lambda wildcards: {f"captionlab.papers.{name}.evidence": () for name in papers_of_config()},
         ),
         papers=claim_parameters,
         provenance=lambda wildcards: graph.provenance(),
@@ -329,7 +326,9 @@ def stages(wildcards):
     """The stage of each rule: the name of its file, or `reporting` for rules of papers."""
     files = {rule.name: Path(rule.snakefile).resolve() for rule in workflow.rules}
     of_stages = {name: file.stem for name, file in files.items() if file.parent == ROOT / "workflow/rules"}
-    of_papers = {name: "reporting" for name, file in files.items() if file.is_relative_to(ROOT / "src/captionlab/papers")}
+    of_papers = {
+        name: "reporting" for name, file in files.items() if file.is_relative_to(ROOT / "src/captionlab/papers")
+    }
     return of_stages | of_papers
 
 
@@ -421,6 +420,16 @@ def shown_figures(wildcards):
     return [] if settings.study and not graph.participants() else paper_figures()
 
 
+# How the tables stand in the report of Snakemake.
+tables_in_report = {
+    "patterns": [r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
+    "caption": "../report/tables.rst",
+    "category": paper_of,
+    "subcategory": "tables",
+    "labels": labels_of,
+}
+
+
 rule collect_tables:
     input:
         tables=list(table_files().values()),
@@ -428,14 +437,7 @@ rule collect_tables:
         figures=shown_figures,
         pages=lambda wildcards: [page.made for page in graph.pages()],
     output:
-        report(
-            directory("results/tables"),
-            patterns=[r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
-            caption="../report/tables.rst",
-            category=paper_of,
-            subcategory="tables",
-            labels=labels_of,
-        ),
+        report(directory("results/tables"), **tables_in_report),
         provenance="results/provenance/collect_tables.json",
     log:
         "results/logs/collect_tables.log",

@@ -20,6 +20,11 @@ def judged_labels(*labels):
     return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
 
 
+def judged_tables():
+    """The tables of the paper for which the config has judgements."""
+    return [table for table, labels in JUDGED_TABLES.items() if judged_labels(*labels)]
+
+
 def clipscore_judgements(table, labels):
     """A table of each set of judgements."""
     return [f"results/judgements/{clipscore.judgements[label]}/{table}.parquet" for label in labels]
@@ -31,11 +36,7 @@ rule tabulate_clipscore:
         differences=clipscore_judgements("differences", judged_labels()),
         published=own(ROOT / "src/captionlab/papers/clipscore/published.csv"),
     output:
-        tables=expand(
-            "results/reporting/clipscore/clipscore_{name}.{ending}",
-            name=[table for table, labels in JUDGED_TABLES.items() if judged_labels(*labels)],
-            ending=FORMATS,
-        ),
+        tables=expand("results/reporting/clipscore/clipscore_{name}.{ending}", name=judged_tables(), ending=FORMATS),
         pictures=directory("results/reporting/clipscore/pictures"),
         cells="results/reporting/clipscore/cells.parquet",
         provenance="results/provenance/tabulate_clipscore.json",

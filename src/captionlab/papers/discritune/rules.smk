@@ -105,7 +105,8 @@ def summary_inputs(wildcards):
         "tokens": captions_with_parents("results/evaluation/{captioner}/{evaluation}/tokens.parquet"),
         "tags": of_language("tags", caption_types()),
         "variant_captions": [
-            f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in sorted(evaluated_variants())
+            f"results/captions/{captioner}/{evaluation}.parquet"
+            for captioner, evaluation in sorted(evaluated_variants())
         ],
         "variant_nlg": graph.scores("nlg", evaluated_variants()),
         "variant_spice": graph.scores("spice", evaluated_variants()),

@@ -63,9 +63,7 @@ rule summarise_hl:
         mem_mb=4000,
         runtime=30,
     params:
-        **graph.software(
-            "summarise_paper", "numpy", "sacrebleu", "scipy", loads={"captionlab.papers.hl.summary": []}
-        ),
+        **graph.software("summarise_paper", "numpy", "sacrebleu", "scipy", loads={"captionlab.papers.hl.summary": []}),
         module="captionlab.papers.hl.summary",
         cells=hl_cells,
         seed=settings.seed,

@@ -124,7 +124,9 @@ def probing_corpora(wildcards=None):
 def metric_inputs(wildcards):
     """The scores by metrics that the paper does not have, by the name of the table."""
     return {
-        f"metric_{table}": of_probing(f"results/evaluation/{{captioner}}/{{evaluation}}/{table}.parquet", probing_captioners())
+        f"metric_{table}": of_probing(
+            f"results/evaluation/{{captioner}}/{{evaluation}}/{table}.parquet", probing_captioners()
+        )
         for table in further_metrics()
     }
 
@@ -184,7 +186,10 @@ rule summarise_probing:
 
 def objectives_of_roles(wildcards):
     """The objective of the first training of each role."""
-    return {role: graph.part("captioners", names[0], "objective").get("objective", {}) for role, names in probing_roles().items()}
+    return {
+        role: graph.part("captioners", names[0], "objective").get("objective", {})
+        for role, names in probing_roles().items()
+    }
 
 
 def shown_captions(wildcards):
@@ -194,6 +199,11 @@ def shown_captions(wildcards):
         "first": {role: names[0] for role, names in probing_roles().items()},
         "scorers": {scorer["label"]: name for name, scorer in probing_scorers().items()},
     }
+
+
+def probing_tables():
+    """The tables of the paper, and a table of metrics that the paper does not have if these are computed."""
+    return [*PROBING_TABLES, *(["effects"] if further_metrics() else [])]
 
 
 rule tabulate_probing:
@@ -206,20 +216,14 @@ rule tabulate_probing:
         unigrams=of_probing("results/language/{captioner}/{evaluation}/unigrams.parquet", first_trainings()),
         constructed=of_probing("results/captions/{captioner}/{evaluation}.parquet", constructed()),
         constructions=of_probing("results/language/{captioner}/{evaluation}/constructions.parquet", constructed()),
-        constructed_alignment=of_probing(
-            "results/evaluation/{captioner}/{evaluation}/alignment.parquet", constructed()
-        ),
+        constructed_alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", constructed()),
         originals=of_probing("results/captions/{captioner}/{evaluation}.parquet", originals()),
         original_alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", originals()),
         images=expand("results/corpora/{corpus}/images.parquet", corpus=probing_corpora()),
         matching=lambda wildcards: [graph.examined_scorers()[name] for name in examined_scorers()],
         published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
     output:
-        tables=expand(
-            "results/reporting/probing/probing_{name}.{ending}",
-            name=[*PROBING_TABLES, *(["effects"] if further_metrics() else [])],
-            ending=FORMATS,
-        ),
+        tables=expand("results/reporting/probing/probing_{name}.{ending}", name=probing_tables(), ending=FORMATS),
         pictures=directory("results/reporting/probing/pictures"),
         cells="results/reporting/probing/cells.parquet",
         provenance="results/provenance/tabulate_probing.json",
@@ -256,7 +260,9 @@ rule tabulate_probing:
 
 def cosines(wildcards):
     """By label of each scorer that is an encoder the factor between its printed scores and the cosine."""
-    encoders = {label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")}
+    encoders = {
+        label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")
+    }
     return {label: settings.scorers[name].scale * graph.score_factors()[name] for label, name in encoders.items()}
 
 

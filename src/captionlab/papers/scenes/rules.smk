@@ -176,9 +176,7 @@ rule plot_scenes:
         mem_mb=4000,
         runtime=10,
     params:
-        **graph.software(
-            "plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}
-        ),
+        **graph.software("plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}),
         module="captionlab.papers.scenes.figures",
         config=graph.block("papers", "scenes"),
         job=scenes_job,
