@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from captionlab import plugins
-from captionlab.config import analyses, captioners, corpora, encoders, evaluations, scorers, settings, training
+from captionlab.config import analyses, captioners, corpora, encoders, evaluations, scorers, sections, training
 from captionlab.config.model import FileMark, Model, SeedMark
 from captionlab.config.plugins import Cases, plugin_models
 from captionlab.config.walking import Part, part_of
@@ -61,7 +61,7 @@ def parts() -> dict[str, Any]:
         )
     }
     return {
-        "config": settings.Sections,
+        "config": sections.Sections,
         "corpus": Cased("reader", corpora.corpus_models()),
         "encoder_patches": encoders.Patches,
         "encoder_reused": encoders.ReusedEncoder,
@@ -79,16 +79,16 @@ def parts() -> dict[str, Any]:
         "optimizer": training.Optimizer,
         **{f"objective_{kind}": model for kind, model in training.OBJECTIVES.items()},
         "reward": Cased("kind", plugin_models("training.rewards")),
-        "checkpoints": settings.Checkpoints,
+        "checkpoints": sections.Checkpoints,
         "decoding": Cased("kind", evaluations.DECODINGS),
-        "evaluation": settings.evaluation_model(),
+        "evaluation": sections.evaluation_model(),
         "metric": evaluations.CommandMetric,
-        "judgements": Cased("reader", settings.judgement_models()),
+        "judgements": Cased("reader", sections.judgement_models()),
         "validity": analyses.Validity,
         "language": analyses.Language,
         "scene_analysis": analyses.SceneAnalysis,
         "study": analyses.Study,
-        **{f"papers.{name}": block for name, block in settings.paper_blocks().items()},
+        **{f"papers.{name}": block for name, block in sections.paper_blocks().items()},
         "papers.discritune.variants": plugins.config_module("papers", "discritune").Variants,
     }
 
@@ -213,7 +213,7 @@ def _bounds(part: Part) -> Iterator[tuple[str, Any]]:
 
 def json_schema() -> str:
     """Return the JSON Schema of a config."""
-    schema = settings.config_model().model_json_schema()
+    schema = sections.config_model().model_json_schema()
     return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1) + "\n"
 
 
