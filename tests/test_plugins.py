@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 from captionlab import plugins
+from captionlab.papers import check_papers
 from captionlab.plugins import WORK, PluginError, facts, names, work_module
 
 PACKAGES = sorted({*WORK} - {"training.objectives"})  # objectives have no FACTS
@@ -36,6 +37,15 @@ def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
     (mine / "config.py").write_text("")
     with pytest.raises(PluginError, match=r"scorers/mine/config\.py has no FACTS"):
         facts("scorers")
+
+
+def test_a_paper_that_lacks_a_file_or_has_no_usable_name_is_named(tmp_path, monkeypatch):
+    (tmp_path / "rhymes").mkdir()
+    monkeypatch.setattr("captionlab.papers.FOLDER", tmp_path)
+    for name, said in (("rhymes", "rhymes lacks config.py"), ("two-words", "the name 'two-words' must be of")):
+        monkeypatch.setattr("captionlab.papers.names", lambda package, name=name: (name,))
+        with pytest.raises(PluginError, match=said):
+            check_papers()
 
 
 def test_what_is_not_there_is_said_with_what_is():

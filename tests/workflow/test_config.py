@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from captionlab.papers.discritune.paper import Discritune
 from snakemake.utils import update_config
 
 from captionlab.workflow.config import ConfigError, checked
@@ -931,25 +930,9 @@ def stacked(files):
 
 # plotting.yaml has the styles of figures and is no config.
 @pytest.mark.parametrize("name", sorted({path.stem for path in (ROOT / "config").glob("*.yaml")} - {"plotting"}))
-def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
-    tables = {Path(path).name for path in Experiments(shipped(name), ROOT).tables()}
-    assert tables & {"evaluation.csv", "judgements.csv"}
-
-
-@pytest.mark.parametrize(
-    ("on_top", "tables"),
-    [
-        ("variants", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
-        ("paper_variants", {"discritune_table9_rewards", "discritune_table13_hard_distractors"}),
-        (
-            "toy_discritune",
-            {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},
-        ),
-        ("domains", {"discritune_table1_retrieval", "discritune_table11_lookalikes"}),
-    ],
-)
-def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
-    assert tables <= {*Discritune(Experiments(shipped(on_top), ROOT)).tables()}
+def test_every_config_of_the_workflow_is_accepted_and_evaluates_something(name):
+    config = checked(shipped(name), ROOT)
+    assert config["evaluations"] or config["judgements"]
 
 
 def test_references_are_those_of_each_paper():
@@ -958,37 +941,3 @@ def test_references_are_those_of_each_paper():
     of = lab.value("evaluation", "references_per_image")
     numbers = {name: of(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)
-
-
-def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
-    """Dessì et al. 2023, appendix B: on every corpus of Table 1; BLIP and CaMEL where they are evaluated."""
-    config = shipped("paper")
-    lab = Experiments(config, ROOT)
-    places = {tuple(Path(path).parts[-3:-1]) for path in Discritune(lab).summarised().inputs["measures"]}
-    found = {(name, corpus) for name, of in places for corpus in lab.evaluations[of]["corpora"]}
-    paper = config["papers"]["discritune"]["corpora"]
-    of_table_1 = {paper[label] for label in ("COCO", "ConCap", "Flickr", "nocaps near", "nocaps out", "Concadia")}
-    for name in ("clipcap-coco", "discritune-coco", "clipcap-concap", "discritune-concap"):
-        assert {corpus for other, corpus in found if other == name} >= of_table_1
-    for name in ("discritune-blip", "discritune-camel"):
-        own = {corpus for other, corpus in found if other == name}
-        assert own == {corpus for other, corpus in found if other == lab.captioners[name]["parent"]} != set()
-    assert not {name for name, _ in found} & {"human", "fc", "vinvl"}
-    # Without the key they are those of the evaluation that is studied.
-    del config["language"]["fluency"]
-    paths = Discritune(Experiments(config, ROOT)).summarised().inputs["tokens"]
-    assert {Path(path).parts[-2] for path in paths} == {"concap"}
-
-
-def test_every_table_of_the_toy_world_at_once():
-    """What is on top hides no evaluation of what is below it."""
-    config = stacked([f"config/{name}.yaml" for name in ("config", "variants", "toy_discritune", "toy_probing")])
-    assert {*Discritune(Experiments(config, ROOT)).tables()} >= {
-        "discritune_table4_blip_retrieval",
-        "discritune_table8_baselines",
-        "discritune_table11_lookalikes",
-    }
-    paper = config["papers"]["discritune"]
-    ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
-    used = {*paper["evaluations"], *ablated, "study", "probing", "scenes", "objects"}
-    assert used == {*config["evaluations"]}
