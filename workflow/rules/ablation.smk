@@ -16,7 +16,7 @@ rule label_scenes:
     input:
         images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
         captions=scene_captions,
-        tagger=graph.tagger_files(),
+        tagger=graph.tagger.files,
     output:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
@@ -30,9 +30,9 @@ rule label_scenes:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("label_scenes", *graph.tagger_libraries()),
-        config=lambda wildcards: graph.part("scene_analysis", "labels"),
-        tagger=graph.tagger,
+        **graph.software("label_scenes", *graph.tagger.libraries),
+        config=lambda wildcards: graph.block("scene_analysis", "labels"),
+        tagger=graph.tagger.name,
     message:
         "label images with scenes"
     script:
@@ -57,7 +57,7 @@ rule compute_pmi:
         runtime=60,
     params:
         **graph.software("compute_pmi"),
-        config=lambda wildcards: {**graph.part("scene_analysis", "pmi"), **min_captions(wildcards)},
+        config=lambda wildcards: {**graph.block("scene_analysis", "pmi"), **min_captions(wildcards)},
     message:
         "compute what objects say about scenes"
     script:
@@ -73,7 +73,7 @@ def pretrained_files(wildcards):
 
 def pretrained_images(wildcards):
     """The regions and tags of the analysed corpus, which both captioners read."""
-    return graph.images_for(settings.scene_analysis.pretrained, settings.scene_analysis.corpus)
+    return graph.images_for("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.corpus)
 
 
 rule match_regions:
@@ -95,7 +95,7 @@ rule match_regions:
         runtime=120,
     params:
         **graph.software("match_regions", "numpy", loads=analysed_modules),
-        config=lambda wildcards: graph.part("scene_analysis", "matching"),
+        config=lambda wildcards: graph.block("scene_analysis", "matching"),
     message:
         "find the regions that show tagged objects"
     script:
@@ -129,7 +129,7 @@ rule ablate_objects:
         gpu=1,
     params:
         **graph.software("ablate_objects", "torch", "tokenizers", loads=analysed_modules),
-        config=lambda wildcards: {**graph.part("scene_analysis", "ablation"), **min_captions(wildcards)},
+        config=lambda wildcards: {**graph.block("scene_analysis", "ablation"), **min_captions(wildcards)},
         splits=analysed_splits,
         decoding=analysed_decoding,
     message:

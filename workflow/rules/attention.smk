@@ -33,7 +33,7 @@ rule extract_attention:
         gpu=1,
     params:
         **graph.software("extract_attention", "numpy", "torch", "tokenizers", loads=analysed_modules),
-        config=lambda wildcards: graph.part("scene_analysis", "attention"),
+        config=lambda wildcards: graph.block("scene_analysis", "attention"),
         corpus=lambda wildcards: settings.scene_analysis.corpus,
         split=lambda wildcards: settings.corpora[settings.scene_analysis.corpus].evaluation_split,
         decoding=analysed_decoding,
@@ -62,7 +62,7 @@ rule estimate_density:
         runtime=30,
     params:
         **graph.software("estimate_density", "numpy"),
-        config=lambda wildcards: graph.part("scene_analysis", "density"),
+        config=lambda wildcards: graph.block("scene_analysis", "density"),
         seed=lambda wildcards: settings.scene_analysis.seed,
     message:
         "estimate how attention is spread before and after finetuning"
@@ -92,7 +92,7 @@ rule rank_objects:
         runtime=60,
     params:
         **graph.software("rank_objects", "numpy"),
-        config=lambda wildcards: {**graph.part("scene_analysis", "ranking"), **min_captions(wildcards)},
+        config=lambda wildcards: {**graph.block("scene_analysis", "ranking"), **min_captions(wildcards)},
         split=lambda wildcards: settings.corpora[settings.scene_analysis.corpus].evaluation_split,
         seed=lambda wildcards: settings.scene_analysis.seed,
     message:

@@ -14,8 +14,7 @@ rule build_browser:
     input:
         unpack(shown_files),
         page=[
-            graph.shipped(f"resources/browser/{path.name}")
-            for path in sorted((ROOT / "resources" / "browser").iterdir())
+            own(f"{ROOT}/resources/browser/{path.name}") for path in sorted((ROOT / "resources" / "browser").iterdir())
         ],
     output:
         directory("results/browser"),
@@ -29,7 +28,11 @@ rule build_browser:
         mem_mb=8000,
         runtime=60,
     params:
-        **graph.software("build_browser", "pillow", loads=lambda wildcards: graph.metric_modules(*graph.score_tables())),
+        **graph.software(
+            "build_browser",
+            "pillow",
+            loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
+        ),
         shown=lambda wildcards: graph.browser(),
         about=lambda wildcards: {name: graph.provenance()[name] for name in ("config", "seed", "toy")},
     message:

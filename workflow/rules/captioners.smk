@@ -9,7 +9,7 @@ is asked for, results/exports/{captioner}/, which other libraries read
 
 def training_images(wildcards):
     """The tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
-    return graph.images_for(wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
+    return graph.images_for("captioners", wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
 
 
 def training_references(wildcards):

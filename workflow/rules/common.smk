@@ -22,6 +22,31 @@ def figures(paper, path, labels):
     return files
 
 
+def participants():
+    """Whose answers to the study are analysed: people, simulated participants or both."""
+    study = settings.study
+    answers = {"people": study.responses, "simulated": study.simulated} if study else {}
+    return [who for who, given in answers.items() if given]
+
+
+def studied_captioners():
+    """The captioners of the evaluation whose language is studied, by name; constructed captions are none of them."""
+    captioners = settings.evaluations[settings.language.evaluation].captioners if settings.language else []
+    return sorted(name for name in captioners if graph.root_of(name).family != "constructed")
+
+
+def evaluation_contexts():
+    """The name of the decoding, and the split of each corpus, of each evaluation; sets of judgements are none."""
+    return {
+        name: {
+            "decoding": getattr(evaluation, "decoding", None) or "given",
+            "splits": {corpus: settings.corpora[corpus].evaluation_split for corpus in sorted(evaluation.corpora)},
+        }
+        for name, evaluation in sorted(settings.evaluations.items())
+        if name not in settings.judgements
+    }
+
+
 def evaluated_corpora(wildcards):
     """The corpora of an evaluation, in the order of the config."""
     return settings.evaluations[wildcards.evaluation].corpora
@@ -49,7 +74,7 @@ def ancestors(wildcards):
 
 def captioner_modules(wildcards):
     """The modules of the family of a captioner."""
-    return graph.captioner_modules(wildcards.captioner)
+    return graph.modules("captioners", wildcards.captioner)
 
 
 def analysed_captioners():
@@ -60,17 +85,17 @@ def analysed_captioners():
 
 def analysed_modules(wildcards):
     """The modules of the families of these two captioners."""
-    return graph.captioner_modules(settings.scene_analysis.pretrained, settings.scene_analysis.finetuned)
+    return graph.modules("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.finetuned)
 
 
 def analysed_images(wildcards):
     """The tables of the analysed corpus that a captioner reads: its regions and tags."""
-    return graph.images_for(wildcards.captioner, settings.scene_analysis.corpus)
+    return graph.images_for("captioners", wildcards.captioner, settings.scene_analysis.corpus)
 
 
 def analysed_tags(wildcards):
     """The tags of the analysed corpus, which both captioners read."""
-    return graph.images_for(settings.scene_analysis.pretrained, settings.scene_analysis.corpus)[-1:]
+    return graph.images_for("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.corpus)[-1:]
 
 
 def analysed_splits(wildcards):
@@ -86,4 +111,4 @@ def analysed_decoding(wildcards):
 
 def min_captions(wildcards):
     """How many captions of an image must name a scene for the image to depict it."""
-    return graph.part("scene_analysis", "labels", "min_captions")
+    return graph.block("scene_analysis", "labels", only=["min_captions"])

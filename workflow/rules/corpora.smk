@@ -7,8 +7,8 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}
 
 rule render_toyworld:
     input:
-        graph.shipped("resources/toyworld/objects.yaml"),
-        graph.shipped("resources/toyworld/scenes.yaml"),
+        own(f"{ROOT}/resources/toyworld/objects.yaml"),
+        own(f"{ROOT}/resources/toyworld/scenes.yaml"),
     output:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
@@ -70,10 +70,10 @@ rule read_corpus:
         **graph.software(
             "read_corpus",
             "pillow",
-            loads=lambda wildcards: graph.plugins("corpora.readers", [settings.corpora[wildcards.corpus].reader]),
+            loads=lambda wildcards: graph.modules("corpora.readers", settings.corpora[wildcards.corpus].reader),
         ),
         config=lambda wildcards: graph.block("corpora", wildcards.corpus, "evaluation_split", "shards"),
-        data=graph.data,
+        data=settings.data,
     message:
         "read the corpus {wildcards.corpus}"
     script:

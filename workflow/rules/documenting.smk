@@ -50,7 +50,7 @@ rule write_model_cards:
         images=corpus_tables("images"),
         captions=corpus_tables("captions"),
         rejects=corpus_tables("rejects"),
-        software=graph.shipped("CITATION.cff"),
+        software=own(f"{ROOT}/CITATION.cff"),
     output:
         cards=[f"results/{section}/{name}/README.md" for section, name in graph.trained_models()],
         provenance="results/provenance/write_model_cards.json",
@@ -82,7 +82,7 @@ def searches(wildcards):
 
 def study_participants(wildcards):
     """The participants of the study: people, simulated participants or both."""
-    return [f"results/study/{who}/participants.parquet" for who in graph.participants()]
+    return [f"results/study/{who}/participants.parquet" for who in participants()]
 
 
 def training_seeds(wildcards):
@@ -118,7 +118,7 @@ rule collect_checklist:
         searches=searches,
         participants=study_participants,
         excluded=lambda wildcards: excluded_images(wildcards) if settings.study else [],
-        software=graph.shipped("CITATION.cff"),
+        software=own(f"{ROOT}/CITATION.cff"),
     output:
         tables=multiext("results/reporting/checklist", ".csv", ".md", ".html"),
         provenance="results/provenance/collect_checklist.json",
@@ -136,7 +136,7 @@ rule collect_checklist:
         seeds=training_seeds,
         training_rules=["finetune_captioner", "pretrain_captioner", "pretrain_scorer", "train_encoder"],
         corpora=lambda wildcards: graph.described_corpora(),
-        evaluations=lambda wildcards: graph.evaluations(),
+        evaluations=lambda wildcards: evaluation_contexts(),
         decodings=lambda wildcards: {name: graph.block("decodings", name) for name in sorted(settings.decodings)},
         metrics=lambda wildcards: {table: headline("evaluation.metrics", table) for table in graph.score_tables()},
         papers=compared_papers,

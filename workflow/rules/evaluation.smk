@@ -110,8 +110,8 @@ rule score_nlg:
 
 rule fetch_spice_models:
     input:
-        pom=graph.shipped("envs/spice/pom.xml"),
-        checksums=graph.shipped("envs/spice/checksums.sha256"),
+        pom=own(f"{ROOT}/envs/spice/pom.xml"),
+        checksums=own(f"{ROOT}/envs/spice/checksums.sha256"),
     output:
         directory("results/spice/models"),
         provenance="results/provenance/fetch_spice_models.json",
@@ -228,7 +228,7 @@ rule retrieve_images:
             "retrieve_images",
             "numpy",
             "torch",
-            loads=lambda wildcards: graph.encoder_modules(*retrievers(wildcards)),
+            loads=lambda wildcards: graph.modules("encoders", *retrievers(wildcards)),
         ),
         config=candidates,
         corpora=evaluated_corpora,
@@ -262,8 +262,8 @@ rule score_by_command:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         images_of_corpora=evaluated_images,
         captions_of_corpora=command_references,
-        files=lambda wildcards: graph.command_files(wildcards.metric),
-        environment=lambda wildcards: graph.command_environment(wildcards.metric),
+        files=lambda wildcards: graph.command(wildcards.metric).files,
+        environment=lambda wildcards: graph.command(wildcards.metric).environment,
     output:
         "results/evaluation/{captioner}/{evaluation}/command-{metric}.parquet",
         provenance="results/provenance/score_by_command/{captioner}/{evaluation}/{metric}.json",
@@ -284,18 +284,36 @@ rule score_by_command:
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
         people=is_human,
         settings=command_settings,
-        files=lambda wildcards: graph.command_words(wildcards.metric),
+        files=lambda wildcards: graph.command(wildcards.metric).words,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.metric}"
     script:
         "../scripts/score_by_command.py"
 
 
+def metric_encoders(wildcards):
+    """The encoders that a metric reads."""
+    evaluation, facts = settings.evaluations[wildcards.evaluation], graph.metrics()[wildcards.table]
+    asked = [getattr(evaluation, key, []) for key in facts.asks] if "encoders" in facts.reads else []
+    return list(dict.fromkeys(chain(*asked)))
+
+
+def categories(wildcards):
+    """The list of categories of objects of an evaluation: shipped with the workflow, or a file that the config names."""
+    name = getattr(settings.evaluations[wildcards.evaluation], "objects", None)
+    if name is None:
+        return []
+    return [own(ROOT / paths.CATEGORIES[name]) if name in paths.CATEGORIES else graph.given(name)]
+
+
 def scoring_inputs(wildcards):
     """What a metric reads: captions, and the tables that the facts of the metric name (captionlab.evaluation.given)."""
     captioner, evaluation = wildcards.captioner, wildcards.evaluation
-    corpora, learned = evaluated_corpora(wildcards), graph.learned_corpora(captioner)
-    encoders = list(dict.fromkeys(chain(*graph.metric_encoders(wildcards.table, evaluation).values())))
+    corpora, learned, encoders = (
+        evaluated_corpora(wildcards),
+        graph.learned_corpora(captioner),
+        metric_encoders(wildcards),
+    )
     every = {
         "tokens": {"tokens": f"results/evaluation/{captioner}/{evaluation}/tokens.parquet"},
         "references": {"references": [f"results/evaluation/references/{corpus}.parquet" for corpus in corpora]},
@@ -310,7 +328,7 @@ def scoring_inputs(wildcards):
         },
         "tags": {"tags": f"results/language/{captioner}/{evaluation}/tags.parquet"},
         "reference_tags": {"reference_tags": [f"results/language/references/{corpus}.parquet" for corpus in corpora]},
-        "categories": {"categories": graph.categories(evaluation)},
+        "categories": {"categories": categories(wildcards)},
         "encoders": {
             "configs": [f"results/encoders/{encoder}/config.json" for encoder in encoders],
             "weights": [f"results/encoders/{encoder}/model.safetensors" for encoder in encoders],
@@ -318,28 +336,28 @@ def scoring_inputs(wildcards):
         },
     }
     found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
-    for name in graph.metric(wildcards.table).reads:
+    for name in graph.metrics()[wildcards.table].reads:
         found |= every[name]
     return found
 
 
 def metric_modules(wildcards):
     """The module of a metric and those of the encoders that it asks."""
-    encoders = chain(*graph.metric_encoders(wildcards.table, wildcards.evaluation).values())
-    return {**graph.plugins("evaluation.metrics", [wildcards.table]), **graph.encoder_modules(*encoders)}
+    encoders = graph.modules("encoders", *metric_encoders(wildcards))
+    return {**graph.modules("evaluation.metrics", wildcards.table), **encoders}
 
 
 def metric_settings(wildcards):
     """The keys of an evaluation that ask for a metric."""
     evaluation = settings.evaluations[wildcards.evaluation]
-    return {key: getattr(evaluation, key, None) for key in sorted(graph.metric(wildcards.table).asks)}
+    return {key: getattr(evaluation, key, None) for key in sorted(graph.metrics()[wildcards.table].asks)}
 
 
 def scoring_memory(wildcards, input, attempt):
     """The memory of a metric, MB. Captions in training become objects of Python, three times."""
     factors = {"features": 2.5, "training_captions": 20.0, "training_images": 4.0}
     there = {name: factor for name, factor in factors.items() if name in input.keys()}
-    return graph.memory(graph.metric(wildcards.table).mem_mb, **there)(wildcards, input, attempt)
+    return graph.memory(graph.metrics()[wildcards.table].mem_mb, **there)(wildcards, input, attempt)
 
 
 rule score_captions:
@@ -351,14 +369,14 @@ rule score_captions:
     log:
         "results/logs/score_captions/{captioner}/{evaluation}/{table}.log",
     wildcard_constraints:
-        table=graph.metrics_of_captions(),
+        table=any_of(table for table, facts in graph.metrics().items() if facts.reads),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=scoring_memory,
-        runtime=lambda wildcards: graph.metric(wildcards.table).runtime,
-        gpu=lambda wildcards: graph.metric(wildcards.table).gpu,
+        runtime=lambda wildcards: graph.metrics()[wildcards.table].runtime,
+        gpu=lambda wildcards: graph.metrics()[wildcards.table].gpu,
     params:
         **graph.software("score_captions", loads=metric_modules),
         module=lambda wildcards: next(iter(metric_modules(wildcards))),

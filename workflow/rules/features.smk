@@ -70,9 +70,7 @@ rule import_encoder:
         **graph.software(
             "import_encoder",
             "torch",
-            loads=lambda wildcards: graph.plugins(
-                "encoders", [settings.encoders[wildcards.encoder].family], "import_weights"
-            ),
+            loads=lambda wildcards: graph.modules("encoders", wildcards.encoder, definition="import_weights"),
         ),
         config=lambda wildcards: graph.block("encoders", wildcards.encoder, "corpus", "seed", "run", "config"),
     message:
@@ -111,7 +109,7 @@ rule embed_images:
         gpu=1,
     params:
         **graph.software(
-            "embed_images", "torch", "pillow", loads=lambda wildcards: graph.encoder_modules(wildcards.encoder)
+            "embed_images", "torch", "pillow", loads=lambda wildcards: graph.modules("encoders", wildcards.encoder)
         ),
         patches=lambda wildcards: seeing_encoder(wildcards) != wildcards.encoder,
         split=embedded_split,
@@ -130,7 +128,7 @@ def tagged_objects(wildcards):
 def labelled_regions(wildcards):
     """The regions of a corpus whose labels are the tags, if any."""
     regions = settings.tags[wildcards.tags].regions
-    return graph.regions_of(regions, wildcards.corpus) if regions else []
+    return graph.images_for("regions", regions, wildcards.corpus) if regions else []
 
 
 rule read_tags:

@@ -128,7 +128,7 @@ rule measure_rewards:
     log:
         "results/logs/measure_rewards/{captioner}.log",
     wildcard_constraints:
-        captioner=any_of(graph.rewarded_captioners()),
+        captioner=any_of(list(graph.rewarded_trainings())),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -8,7 +8,7 @@ Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation h
 def images_to_caption(wildcards):
     """The tables of each corpus that a captioner reads: features, regions with tags, or the images."""
     corpora = evaluated_corpora(wildcards)
-    return [path for corpus in corpora for path in graph.images_for(wildcards.captioner, corpus)]
+    return [path for corpus in corpora for path in graph.images_for("captioners", wildcards.captioner, corpus)]
 
 
 def described_images(wildcards):

@@ -43,12 +43,12 @@ rule read_judgements:
     params:
         **graph.software(
             "read_judgements",
-            loads=lambda wildcards: graph.plugins(
-                "judgements.readers", [settings.judgements[wildcards.judgements].reader]
+            loads=lambda wildcards: graph.modules(
+                "judgements.readers", settings.judgements[wildcards.judgements].reader
             ),
         ),
         config=lambda wildcards: graph.judgements(wildcards.judgements),
-        data=graph.data,
+        data=settings.data,
     message:
         "read the judgements {wildcards.judgements}"
     script:
@@ -57,7 +57,7 @@ rule read_judgements:
 
 def scores_of_judged(wildcards):
     """The tables of scores of the judged captions, by the name of the metric."""
-    return graph.score_tables_of(wildcards.judgements)
+    return graph.score_tables(wildcards.judgements)
 
 
 def bytes_of_pairs(wildcards, input):
@@ -89,7 +89,9 @@ rule correlate_judgements:
             "correlate_judgements",
             "numpy",
             "scipy",
-            loads=lambda wildcards: graph.metric_modules(*scores_of_judged(wildcards)),
+            loads=lambda wildcards: dict.fromkeys(
+                graph.modules("evaluation.metrics", *scores_of_judged(wildcards)), ()
+            ),
         ),
         factors=lambda wildcards: {
             name: graph.score_factors()[name] for name in sorted(settings.evaluations[wildcards.judgements].scorers)

@@ -37,7 +37,7 @@ rule tag_references:
     input:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
-        tagger=graph.tagger_files(),
+        tagger=graph.tagger.files,
     output:
         "results/language/references/{corpus}.parquet",
         provenance="results/provenance/tag_references/{corpus}.json",
@@ -50,9 +50,9 @@ rule tag_references:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("tag_references", *graph.tagger_libraries()),
+        **graph.software("tag_references", *graph.tagger.libraries),
         split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
-        tagger=graph.tagger,
+        tagger=graph.tagger.name,
     message:
         "tag the references of {wildcards.corpus}"
     script:
@@ -67,7 +67,7 @@ def measured_by(wildcards):
     return {
         "model": graph.given(arpa) if arpa else "results/language/model.arpa",
         "tokens": f"results/evaluation/{wildcards.captioner}/{wildcards.evaluation}/tokens.parquet",
-        "published": graph.shipped("config/published/probing_patterns.csv"),
+        "published": own(f"{ROOT}/config/published/probing_patterns.csv"),
     }
 
 
@@ -78,7 +78,7 @@ rule measure_language:
     input:
         unpack(measured_by),
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        tagger=graph.tagger_files(),
+        tagger=graph.tagger.files,
     output:
         **{table: f"results/language/{{captioner}}/{{evaluation}}/{table}.parquet" for table in MEASURES},
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
@@ -92,8 +92,8 @@ rule measure_language:
         mem_mb=4000,
         runtime=120,
     params:
-        **graph.software("measure_language", "numpy", *graph.tagger_libraries()),
-        tagger=graph.tagger,
+        **graph.software("measure_language", "numpy", *graph.tagger.libraries),
+        tagger=graph.tagger.name,
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -131,8 +131,8 @@ rule construct_captions:
         images=evaluated_images,
         references=evaluated_captions,
         mined=tags_with_templates,
-        templates=graph.shipped("config/published/probing_templates.csv"),
-        tagger=graph.tagger_files(),
+        templates=own(f"{ROOT}/config/published/probing_templates.csv"),
+        tagger=graph.tagger.files,
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
@@ -148,12 +148,14 @@ rule construct_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("construct_captions", *graph.tagger_libraries()),
-        config=lambda wildcards: graph.part("captioners", wildcards.captioner, "replacements", "templates", "nouns"),
+        **graph.software("construct_captions", *graph.tagger.libraries),
+        config=lambda wildcards: graph.block(
+            "captioners", wildcards.captioner, only=["replacements", "templates", "nouns"]
+        ),
         corpora=evaluated_corpora,
         splits=evaluation_splits,
         mined=mined_templates,
-        tagger=graph.tagger,
+        tagger=graph.tagger.name,
         seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"
@@ -163,7 +165,7 @@ rule construct_captions:
 
 def caption_types(wildcards):
     """The captioners whose adjectives and nouns are told apart."""
-    return sorted(settings.language.caption_types or graph.studied_captioners())
+    return sorted(settings.language.caption_types or studied_captioners())
 
 
 rule associate_lemmas:

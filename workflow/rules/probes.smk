@@ -33,8 +33,8 @@ rule encode_scenes:
     params:
         **graph.software("encode_scenes", "numpy", "torch", "tokenizers", loads=analysed_modules),
         config=lambda wildcards: {
-            **graph.part("scene_analysis", "ablation", "mask"),
-            **graph.part("scene_analysis", "probes", "scenes", "selection", "images", "objects"),
+            **graph.block("scene_analysis", "ablation", only=["mask"]),
+            **graph.block("scene_analysis", "probes", only=["scenes", "selection", "images", "objects"]),
             **min_captions(wildcards),
         },
         splits=analysed_splits,
@@ -71,7 +71,7 @@ rule train_probe:
         runtime=480,
     params:
         **graph.software("train_probe", "numpy", "scikit-learn", "scipy"),
-        config=lambda wildcards: graph.part("scene_analysis", "probes", "test_shares", "seeds", "search"),
+        config=lambda wildcards: graph.block("scene_analysis", "probes", only=["test_shares", "seeds", "search"]),
         captioner=role,
         seed=lambda wildcards: settings.scene_analysis.seed,
     message:

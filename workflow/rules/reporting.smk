@@ -18,10 +18,16 @@ def undescribed_corpora(wildcards):
     return sorted(corpus for corpus in corpora if not graph.has_captions(corpus))
 
 
+def scored_captions(wildcards):
+    """The captions that any metric scores."""
+    places = {place for table in graph.metrics() for place in graph.scored_by(table)}
+    return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in sorted(places)]
+
+
 rule summarise_evaluation:
     input:
         unpack(lambda wildcards: graph.score_tables()),
-        captions=lambda wildcards: graph.scored_captions(),
+        captions=scored_captions,
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -39,12 +45,12 @@ rule summarise_evaluation:
             "summarise_evaluation",
             "numpy",
             "scipy",
-            loads=lambda wildcards: graph.metric_modules(*graph.score_tables()),
+            loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
         ),
-        evaluations=lambda wildcards: graph.evaluations(),
+        evaluations=lambda wildcards: evaluation_contexts(),
         unreferenced=undescribed_corpora,
         lineage=lambda wildcards: graph.lineage(),
-        trainings=lambda wildcards: graph.seeds_of_captioners,
+        trainings=lambda wildcards: settings.trainings,
         factors=lambda wildcards: graph.score_factors(),
         ends=lambda wildcards: {name: end for paper in papers.values() for name, end in paper.compared.items()},
         seed=settings.seed,
@@ -80,7 +86,7 @@ rule collect_evaluation:
 
 def reward_tables(wildcards):
     """The rewards before and after each training by a reward."""
-    return [f"results/captioners/{name}/rewards.parquet" for name in graph.rewarded_captioners()]
+    return [f"results/captioners/{name}/rewards.parquet" for name in list(graph.rewarded_trainings())]
 
 
 rule collect_rewards:
@@ -188,7 +194,7 @@ def toyworld_corpora(wildcards):
 def toyworld_words(wildcards):
     """What the toy world consists of, if a corpus is rendered."""
     names = ("objects", "scenes") if toyworld_corpora(wildcards) else ()
-    return [graph.shipped(f"resources/toyworld/{name}.yaml") for name in names]
+    return [own(f"{ROOT}/resources/toyworld/{name}.yaml") for name in names]
 
 
 rule measure_validity:
@@ -199,7 +205,7 @@ rule measure_validity:
         objects=objects_of_learned_corpora,
         matching=lambda wildcards: list(graph.examined_scorers().values()),
         rewards=reward_tables,
-        accuracy=lambda wildcards: [f"results/study/{who}/accuracy.parquet" for who in graph.participants()],
+        accuracy=lambda wildcards: [f"results/study/{who}/accuracy.parquet" for who in participants()],
         claims=lambda wildcards: ["results/reporting/claims.csv"] if papers_of_config() else [],
         words=toyworld_words,
     output:
@@ -238,15 +244,13 @@ rule collect_language_tables:
     input:
         statistics=lambda wildcards: [
             f"results/language/{name}/{settings.language.evaluation}/statistics.parquet"
-            for name in graph.studied_captioners()
+            for name in studied_captioners()
         ],
         patterns=lambda wildcards: [
-            f"results/language/{name}/{settings.language.evaluation}/patterns.parquet"
-            for name in graph.studied_captioners()
+            f"results/language/{name}/{settings.language.evaluation}/patterns.parquet" for name in studied_captioners()
         ],
         unigrams=lambda wildcards: [
-            f"results/language/{name}/{settings.language.evaluation}/unigrams.parquet"
-            for name in graph.studied_captioners()
+            f"results/language/{name}/{settings.language.evaluation}/unigrams.parquet" for name in studied_captioners()
         ],
     output:
         tables=expand("results/reporting/language/language_{name}.{ending}", name=LANGUAGE_TABLES, ending=FORMATS),
@@ -261,7 +265,7 @@ rule collect_language_tables:
         runtime=10,
     params:
         **graph.software("collect_language_tables"),
-        captioners=lambda wildcards: graph.studied_captioners(),
+        captioners=lambda wildcards: studied_captioners(),
         provenance=lambda wildcards: graph.provenance(),
     message:
         "make the tables on language"
@@ -335,11 +339,11 @@ def stages(wildcards):
 def measured_tables():
     """The files of all tables with measurements."""
     asked = {
-        "evaluation": graph.evaluations(),
+        "evaluation": evaluation_contexts(),
         "claims": papers_of_config(),
         "reproduction": papers_of_config(),
         "validity": settings.validity,
-        "rewards": graph.rewarded_captioners(),
+        "rewards": list(graph.rewarded_trainings()),
         "judgements": settings.judgements,
     }
     names = [name for name, block in asked.items() if block]
@@ -417,7 +421,7 @@ def paper_figures():
 
 def shown_figures(wildcards):
     """The figures in the index of the tables: none while a study, which some show, waits for participants."""
-    return [] if settings.study and not graph.participants() else paper_figures()
+    return [] if settings.study and not participants() else paper_figures()
 
 
 # How the tables stand in the report of Snakemake.

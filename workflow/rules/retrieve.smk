@@ -23,7 +23,7 @@ checkpoint retrieve:
     params:
         **graph.software("retrieve"),
         sources=graph.fetched(),
-        data=graph.data,
+        data=settings.data,
     message:
         "fetch what is missing below {params.data}"
     script:

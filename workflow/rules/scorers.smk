@@ -49,7 +49,7 @@ rule extract_regions:
             "torch",
             "torchvision",
             "pillow",
-            loads=lambda wildcards: graph.encoder_modules(*region_encoder(wildcards)),
+            loads=lambda wildcards: graph.modules("encoders", *region_encoder(wildcards)),
         ),
         config=lambda wildcards: graph.block("regions", wildcards.regions, "files", "encoder"),
     message:
@@ -91,7 +91,7 @@ def scorer_config(wildcards):
 
 def scorer_modules(wildcards):
     """The modules of the family of a scorer, and of the encoder that it is."""
-    return graph.scorer_modules(wildcards.scorer)
+    return graph.modules("scorers", wildcards.scorer)
 
 
 rule import_scorer:
@@ -152,7 +152,7 @@ rule adopt_encoder:
 
 def scorer_training_images(wildcards):
     """The tables of the training corpus that a scorer reads."""
-    return graph.images_for_scorer(wildcards.scorer, settings.scorers[wildcards.scorer].corpus)
+    return graph.images_for("scorers", wildcards.scorer, settings.scorers[wildcards.scorer].corpus)
 
 
 def similar_images(wildcards):
@@ -204,7 +204,7 @@ rule pretrain_scorer:
             "tokenizers",
             loads=lambda wildcards: {
                 **scorer_modules(wildcards),
-                **graph.encoder_modules(*word_encoder(wildcards)),
+                **graph.modules("encoders", *word_encoder(wildcards)),
             },
         ),
         config=scorer_config,
@@ -220,7 +220,7 @@ def evaluation_scorers(wildcards):
     """The scorers of an evaluation, with the tables of each corpus that each scorer reads."""
     evaluation = settings.evaluations[wildcards.evaluation]
     return {
-        scorer: {corpus: graph.images_for_scorer(scorer, corpus) for corpus in evaluation.corpora}
+        scorer: {corpus: graph.images_for("scorers", scorer, corpus) for corpus in evaluation.corpora}
         for scorer in evaluation.scorers
     }
 
@@ -258,7 +258,7 @@ rule score_alignment:
             "score_alignment",
             "torch",
             "tokenizers",
-            loads=lambda wildcards: graph.scorer_modules(*evaluation_scorers(wildcards)),
+            loads=lambda wildcards: graph.modules("scorers", *evaluation_scorers(wildcards)),
         ),
         sources=evaluation_scorers,
     message:

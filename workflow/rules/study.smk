@@ -49,9 +49,12 @@ rule sample_stimuli:
         gpu=1,
     params:
         **graph.software(
-            "sample_stimuli", "numpy", "torch", loads=lambda wildcards: graph.encoder_modules(settings.study.encoder)
+            "sample_stimuli",
+            "numpy",
+            "torch",
+            loads=lambda wildcards: graph.modules("encoders", settings.study.encoder),
         ),
-        config=lambda wildcards: graph.study(),
+        config=lambda wildcards: graph.block("study", only=["block", "controls", "max_similarity", "sets"]),
         corpus=lambda wildcards: settings.study.corpus,
         split=lambda wildcards: settings.corpora[settings.study.corpus].evaluation_split,
         captioners=lambda wildcards: settings.study.captioners,
@@ -66,7 +69,7 @@ rule sample_stimuli:
 def consent_text(wildcards):
     """The text that participants agree to: a file of the config, or the text that comes with the workflow."""
     given = settings.study.consent
-    return graph.given(given) if given else graph.shipped("resources/study/consent.txt")
+    return graph.given(given) if given else own(f"{ROOT}/resources/study/consent.txt")
 
 
 rule build_study:
@@ -75,9 +78,9 @@ rule build_study:
         images=study_images,
         exclude=excluded_images,
         consent=consent_text,
-        page=graph.shipped("resources/study/page.html"),
-        review=graph.shipped("resources/study/review.html"),
-        experiment=graph.shipped("resources/study/study.psyexp"),
+        page=own(f"{ROOT}/resources/study/page.html"),
+        review=own(f"{ROOT}/resources/study/review.html"),
+        experiment=own(f"{ROOT}/resources/study/study.psyexp"),
     output:
         web=directory("results/study/web"),
         psychopy=directory("results/study/psychopy"),
@@ -128,7 +131,7 @@ rule simulate_responses:
             "simulate_responses",
             "numpy",
             "torch",
-            loads=lambda wildcards: graph.encoder_modules(simulating_retriever(wildcards)),
+            loads=lambda wildcards: graph.modules("encoders", simulating_retriever(wildcards)),
         ),
         participants=lambda wildcards: settings.study.simulated.participants,
         seed=settings.seed,

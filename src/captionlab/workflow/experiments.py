@@ -50,7 +50,6 @@ class Experiments(Basis):
 
     def __init__(self, config: Block, root: Path | str):
         super().__init__(with_judgements(checked(config, Path(root))), root)
-        self.settings = Settings(self.config)
         # The same files where rules read them, and those that they are read with where they are adapters.
         self.captioner_inputs: Mapping[str, Any] = {
             **self.captioner_model,
@@ -59,6 +58,7 @@ class Experiments(Basis):
         # Of each captioner with several seeds its trainings.
         seeds = {section: trainings(with_snapshots(config), section) for section in SECTIONS}
         self.trainings = seeds["captioners"]
+        self.settings = Settings(self.config, self.data, self.trainings)
         self.spice: str = self.config["spice"] or "off"
         self.embedding = Embedding(self)
         self.regions = Regions(self, self.embedding)

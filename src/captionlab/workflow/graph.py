@@ -3,20 +3,18 @@
 Rules call these functions with names of blocks. Input functions stand in the rules (workflow/rules/).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
-from captionlab import paths
 from captionlab.config.metrics import MetricFacts
 from captionlab.corpora.inputs import input_files
-from captionlab.plugins import facts, work_module
+from captionlab.plugins import facts
 from captionlab.workflow import basis
 from captionlab.workflow.basis import Loaded, Wildcards, memory, on_disk
 from captionlab.workflow.blocks import (
     Block,
-    any_of,
     captioner_kind,
     has_captions,
     line_of,
@@ -25,11 +23,27 @@ from captionlab.workflow.blocks import (
     without,
 )
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import readers, score_tables
+from captionlab.workflow.families import asked_tables, readers, score_tables
 from captionlab.workflow.report import Page
 
 # Parts of the block of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
+
+
+class Tagger(NamedTuple):
+    """The spaCy model that tags captions: its files, if the workflow has them, and its installed libraries."""
+
+    name: str
+    files: list[str]
+    libraries: list[str]
+
+
+class Command(NamedTuple):
+    """The words of a command that are files, these files, and the file of its environment, if it has one."""
+
+    words: list[str]
+    files: list[str]
+    environment: list[str]
 
 
 class Graph:
@@ -39,9 +53,7 @@ class Graph:
 
     def __init__(self, lab: Experiments):
         self._lab = lab
-        self.data: str = lab.data
-        self.tagger: str = lab.language.tagger
-        self.seeds_of_captioners: Block = lab.trainings
+        self.tagger = Tagger(lab.language.tagger, lab.language.tagger_files(), lab.language.tagger_libraries())
 
     # ------------------------------------------------------------------------------------- software and files
     def software(
@@ -57,10 +69,6 @@ class Graph:
         """Return a regular expression of the names in a section whose blocks are of one of these kinds."""
         return self._lab.of_kind(section, *kinds)
 
-    def shipped(self, path: str) -> str:
-        """Return a file that comes with the workflow."""
-        return self._lab.shipped(path)
-
     def files_of(self, section: str, name: str, *keys: str, corpus: str | None = None) -> list[str]:
         """Return the files and folders that a block names under these keys; of files by corpus those of one corpus."""
         block = self._lab.config[section][name]
@@ -68,14 +76,15 @@ class Graph:
         chosen = [files.get(corpus, []) if isinstance(files, dict) else files for files in named]
         return [self._lab.given(path) for files in chosen for path in basis.listed(files)]
 
-    def block(self, section: str, name: str, *others: str) -> Block:
-        """Return the part of a block that a job depends on: all keys but `others`, which its inputs stand for."""
-        return dict(normalise(without(self._lab.config[section][name], *others)))
+    def block(self, section: str, name: str = "", *others: str, only: Sequence[str] = ()) -> Block:
+        """Return the part of a section or block that a job depends on: the keys in `only`, or all keys but `others`.
 
-    def part(self, section: str, name: str, *keys: str) -> Block:
-        """Return a part of a section, such as a block in it, or some of the keys of the part."""
-        whole: Block = self._lab.config[section].get(name, {})
-        return dict(normalise({key: value for key, value in whole.items() if not keys or key in keys}))
+        Other inputs or parameters of the job stand for the other keys.
+        """
+        whole: Block = self._lab.config[section]
+        block: Block = whole.get(name, {}) if name else whole
+        kept = {key: value for key, value in block.items() if key in only} if only else without(block, *others)
+        return dict(normalise(kept))
 
     def given(self, path: str) -> str:
         """Return a file that the config names; a job waits until it is fetched, if it is missing and may be fetched."""
@@ -89,18 +98,10 @@ class Graph:
         """Return what reading a set of judgements depends on."""
         return self._lab.judgements.block(SimpleNamespace(judgements=name))
 
-    def tagger_files(self) -> list[str]:
-        """Return the files of the spaCy model that comes with the workflow; none for an installed one."""
-        return self._lab.language.tagger_files()
-
-    def tagger_libraries(self) -> list[str]:
-        """Return spaCy and, if the model is an installed package, the model."""
-        return self._lab.language.tagger_libraries()
-
     def input_files(self, corpus: str) -> list[Path]:
         """Return the files and folders that the reader of a corpus reads before it starts; images are none of them."""
         self._lab.wait_for(self._lab.corpus_paths(corpus))
-        return input_files(self._lab.corpora[corpus], Path(self.data))
+        return input_files(self._lab.corpora[corpus], Path(self._lab.data))
 
     def encoder_weights(self, encoder: str) -> list[str]:
         """Return the files that an encoder is imported from; none if open_clip downloads it by its published name."""
@@ -116,21 +117,18 @@ class Graph:
         """Return the tables of a corpus with the output of an encoder."""
         return self._lab.embedding.features(encoder, corpus)
 
-    def regions_of(self, regions: str, corpus: str) -> list[str]:
-        """Return the tables of a corpus with regions."""
-        return self._lab.regions.tables(regions, corpus)
-
-    def images_for(self, captioner: str, corpus: str) -> list[str]:
-        """Return the tables of a corpus that a captioner reads: features, regions with tags, or the images."""
-        return self._lab.regions.captioner_tables(captioner, corpus)
-
-    def images_for_scorer(self, scorer: str, corpus: str) -> list[str]:
-        """Return the tables of a corpus that a scorer reads: features, regions, or the images."""
-        return self._lab.scoring.features(scorer, corpus)
-
     def scorer_files(self, scorer: str) -> list[str]:
         """Return the files of a scorer."""
         return self._lab.scoring.folder(scorer)
+
+    def images_for(self, section: str, name: str, corpus: str) -> list[str]:
+        """Return the tables of a corpus that a captioner or scorer reads, or the tables with regions."""
+        tables = {
+            "captioners": self._lab.regions.captioner_tables,
+            "scorers": self._lab.scoring.features,
+            "regions": self._lab.regions.tables,
+        }
+        return tables[section](name, corpus)
 
     def ancestor_files(self, captioner: str) -> list[str]:
         """Return the files of the captioners without which a captioner is not read, because it is adapters."""
@@ -160,59 +158,13 @@ class Graph:
             return []
         return list(dict.fromkeys(block["corpus"] for block in line if "corpus" in block))
 
-    def metric(self, table: str) -> MetricFacts:
-        """Return the facts of a metric, by the name of its table."""
-        return score_tables()[table]
-
-    def metrics_of_captions(self) -> str:
-        """Return a regular expression of the metrics that the rule score_captions computes."""
-        return any_of(table for table, facts in score_tables().items() if facts.reads)
-
-    def metric_encoders(self, table: str, evaluation: str) -> dict[str, list[str]]:
-        """Return the encoders that a metric reads, by the key of the evaluation that names them."""
-        facts, block = score_tables()[table], self._lab.evaluations[evaluation]
-        return {key: list(block.get(key, [])) for key in facts.asks} if "encoders" in facts.reads else {}
-
-    def categories(self, evaluation: str) -> list[str]:
-        """Return the list of categories of objects of an evaluation, if it names one."""
-        named = "objects" in self._lab.evaluations[evaluation]
-        return [self._lab.metrics.categories(evaluation)] if named else []
-
-    def studied_captioners(self) -> list[str]:
-        """Return the captioners of the evaluation whose language is studied, by name."""
-        return self._lab.language.captioners()
-
-    def score_tables_of(self, judgements: str) -> dict[str, list[str]]:
-        """Return the tables of scores of a set of judged captions, by the name of the metric."""
-        return self._lab.judgements.scored(SimpleNamespace(judgements=judgements))
-
-    def metric_modules(self, *tables: str) -> Loaded:
-        """Return the modules that say how tables of scores become values; no library is theirs alone."""
-        return {work_module("evaluation.metrics", table): [] for table in tables}
-
     def scored_by(self, table: str) -> set[tuple[str, str]]:
         """Return each captioner and evaluation that has scores in the table of a metric."""
         return {*self._lab.scored_places(table)}
 
-    def scores(self, table: str, places: set[tuple[str, str]]) -> list[str]:
-        """Return the tables of scores of captioners in evaluations, as far as they have scores by the metric."""
-        return sorted({paths.scores(table, *place) for place in places & self.scored_by(table)})
-
-    def metrics_of(self, evaluation: str) -> list[str]:
-        """Return the metrics of an evaluation that are computed from captions alone or with references."""
-        return self._lab.metrics.asked_by(evaluation)
-
     def score_factors(self) -> dict[str, float]:
         """Return the factor of the scores of each scorer and command in tables."""
         return self._lab.score_factors()
-
-    def study(self) -> Block:
-        """Return what the choice of the sets of images of the study depends on, names aside."""
-        return self._lab.study.block()
-
-    def rewarded_captioners(self) -> list[str]:
-        """Return the captioners that are finetuned by a reward, if the config asks for validity."""
-        return self._lab.validity.rewarded()
 
     def browser_inputs(self) -> Block:
         """Return the files that the page of captions shows, by name."""
@@ -222,21 +174,21 @@ class Graph:
         """Return what the page of captions depends on, beside files."""
         return self._lab.browser.params()
 
-    def score_tables(self) -> dict[str, list[str]]:
-        """Return the tables of scores of all evaluations, by the name of the metric."""
-        return self._lab.score_tables()
+    def metrics(self, evaluation: str | None = None) -> Mapping[str, MetricFacts]:
+        """Return the facts of the metrics that an evaluation asks for, or of all metrics, by the name of the table."""
+        if evaluation is None:
+            return score_tables()
+        return asked_tables(self._lab.config, self._lab.evaluations[evaluation])
+
+    def score_tables(self, judgements: str | None = None) -> dict[str, list[str]]:
+        """Return the tables of scores of all evaluations, or of a set of judgements, by the name of the metric."""
+        if judgements is None:
+            return self._lab.score_tables()
+        return self._lab.judgements.scored(SimpleNamespace(judgements=judgements))
 
     def provenance(self) -> Block:
         """Return what the footer of every table says of the run."""
         return self._lab.provenance()
-
-    def scored_captions(self) -> list[str]:
-        """Return the captions that tables of scores score."""
-        return self._lab.scored_captions()
-
-    def evaluations(self) -> Block:
-        """Return the name of the decoding, and the split of each corpus, of each evaluation."""
-        return self._lab.evaluation_contexts()
 
     def lineage(self) -> Block:
         """Return the parent, family, rewarding retriever and corpora of each captioner and its ancestors."""
@@ -257,10 +209,6 @@ class Graph:
     def examined_scorers(self) -> dict[str, str]:
         """Return the table that says how good each scorer is, if there is one."""
         return self._lab.validity.matching()
-
-    def participants(self) -> list[str]:
-        """Return whose answers to the study are analysed: people, simulated participants or both."""
-        return self._lab.study.participants()
 
     # ------------------------------------------------------------------------------------------- reporting
     def used(self, section: str) -> list[str]:
@@ -288,17 +236,11 @@ class Graph:
         """Return what the rule `retrieve` fetches."""
         return self._lab.fetched()
 
-    def command_words(self, metric: str) -> list[str]:
-        """Return the words of a command that are files below the folder of data, or by their absolute paths."""
-        return self._lab.commands.words(SimpleNamespace(metric=metric))
-
-    def command_files(self, metric: str) -> list[str]:
-        """Return the files that the words of a command name."""
-        return self._lab.commands.files(SimpleNamespace(metric=metric))
-
-    def command_environment(self, metric: str) -> list[str]:
-        """Return the file that describes the environment of a command; none for captionlab's own."""
-        return self._lab.commands.environment(SimpleNamespace(metric=metric))
+    def command(self, metric: str) -> Command:
+        """Return the files of a command that computes a metric."""
+        job = SimpleNamespace(metric=metric)
+        commands = self._lab.commands
+        return Command(commands.words(job), commands.files(job), commands.environment(job))
 
     # --------------------------------------------------------------------------------------------- trainings
     def training(self, captioner: str) -> Block:
@@ -322,21 +264,18 @@ class Graph:
         return self._lab.reward_models.asked(SimpleNamespace(captioner=captioner))
 
     # ----------------------------------------------------------------------------- modules that scripts load
-    def plugins(self, package: str, names: Iterable[str], definition: str = "") -> Loaded:
-        """Return the modules of plug-ins of a package, or a definition of each, with their libraries."""
-        return basis.loaded(package, names, definition)
+    def modules(self, package: str, *names: str, definition: str = "") -> Loaded:
+        """Return the modules that a script loads by name, each with its libraries.
 
-    def captioner_modules(self, *captioners: str) -> Loaded:
-        """Return the modules that a script loads which uses or trains these captioners."""
-        return self._lab.loaded_captioners(*captioners)
-
-    def encoder_modules(self, *encoders: str) -> Loaded:
-        """Return the modules that a script loads which uses these encoders."""
-        return self._lab.embedding.loaded(encoders)
-
-    def scorer_modules(self, *scorers: str) -> Loaded:
-        """Return the modules that a script loads which uses these scorers."""
-        return self._lab.scoring.loaded(scorers)
+        `names` are captioners, encoders or scorers of the config, or plug-ins of another package. If there is a
+        `definition`, only this definition of each module counts, and what it reaches.
+        """
+        if definition:
+            return basis.loaded(package, (self._lab.config[package][name]["family"] for name in names), definition)
+        if package == "captioners":
+            return self._lab.loaded_captioners(*names)
+        used = {"encoders": self._lab.embedding.loaded, "scorers": self._lab.scoring.loaded}
+        return used[package](names) if package in used else basis.loaded(package, names)
 
     def training_modules(self, captioner: str) -> Loaded:
         """Return the modules that a training loads: family, objective, rewards, and the models that rewards ask."""

@@ -11,7 +11,7 @@ discritune = settings.papers.discritune
 
 def trainings_of(name):
     """The captioners that a captioner with several seeds stands for."""
-    return graph.seeds_of_captioners.get(name, [name])
+    return settings.trainings.get(name, [name])
 
 
 def discritune_captioners():
@@ -82,13 +82,24 @@ def captions_with_parents(path):
 
 def caption_types(wildcards=None):
     """The captioners whose words are told apart."""
-    return sorted((settings.language and settings.language.caption_types) or graph.studied_captioners())
+    return sorted((settings.language and settings.language.caption_types) or studied_captioners())
 
 
 def of_language(table, captioners):
     """A table of the language of captioners in the evaluation whose language is studied."""
     evaluation = settings.language.evaluation if settings.language else None
     return [f"results/language/{name}/{evaluation}/{table}.parquet" for name in captioners]
+
+
+def evaluations_with(table, places):
+    """The evaluations of these captioners and evaluations that have scores by a metric."""
+    return sorted({evaluation for _, evaluation in places & graph.scored_by(table)})
+
+
+def scores_of(table, places):
+    """The scores of these captioners and evaluations by a metric, if they have some."""
+    scored = sorted(places & graph.scored_by(table))
+    return [f"results/evaluation/{captioner}/{evaluation}/{table}.parquet" for captioner, evaluation in scored]
 
 
 def summary_inputs(wildcards):
@@ -99,8 +110,8 @@ def summary_inputs(wildcards):
             f"results/captions/{captioner}/{evaluation}.parquet"
             for captioner, evaluation in sorted(places & graph.scored_by("nlg"))
         ],
-        "nlg": graph.scores("nlg", places),
-        "spice": graph.scores("spice", places),
+        "nlg": [f"results/evaluation/nlg/{evaluation}.parquet" for evaluation in evaluations_with("nlg", places)],
+        "spice": scores_of("spice", places),
         "measures": captions_with_parents("results/language/{captioner}/{evaluation}/measures.parquet"),
         "tokens": captions_with_parents("results/evaluation/{captioner}/{evaluation}/tokens.parquet"),
         "tags": of_language("tags", caption_types()),
@@ -108,15 +119,18 @@ def summary_inputs(wildcards):
             f"results/captions/{captioner}/{evaluation}.parquet"
             for captioner, evaluation in sorted(evaluated_variants())
         ],
-        "variant_nlg": graph.scores("nlg", evaluated_variants()),
-        "variant_spice": graph.scores("spice", evaluated_variants()),
-        "variant_retrieval": graph.scores("retrieval", evaluated_variants()),
+        "variant_nlg": [
+            f"results/evaluation/nlg/{evaluation}.parquet"
+            for evaluation in evaluations_with("nlg", evaluated_variants())
+        ],
+        "variant_spice": scores_of("spice", evaluated_variants()),
+        "variant_retrieval": scores_of("retrieval", evaluated_variants()),
     }
 
 
 def compared_block(wildcards):
     """The part of the block that measurements depend on; whether numbers are comparable matters to tables only."""
-    return {**graph.part("papers", "discritune", "captioners", "corpora"), "comparable": False}
+    return {**graph.block("papers", "discritune", only=["captioners", "corpora"]), "comparable": False}
 
 
 if discritune:
@@ -142,9 +156,9 @@ if discritune:
             **graph.software("summarise_paper", "numpy", "scipy", loads={"captionlab.papers.discritune.summary": []}),
             module="captionlab.papers.discritune.summary",
             config=compared_block,
-            evaluations=lambda wildcards: graph.evaluations(),
+            evaluations=lambda wildcards: evaluation_contexts(),
             lineage=lambda wildcards: graph.lineage(),
-            trainings=lambda wildcards: graph.seeds_of_captioners,
+            trainings=lambda wildcards: settings.trainings,
             variants=variants,
             seed=settings.seed,
         message:
@@ -157,7 +171,7 @@ def discritune_tables():
     """The names of the tables for which the config has captioners, corpora, variants, a study or an analysis of language."""
     block = graph.block("papers", "discritune") if discritune else None
     names = [layout.name for layout in LAYOUTS if block and layout.is_asked(block)]
-    names += [f"table6_{participants}" for participants in graph.participants()]
+    names += [f"table6_{who}" for who in participants()]
     return [*names, *(["table7_adjectives", "table14_nouns"] if settings.language else [])]
 
 
@@ -174,8 +188,8 @@ def measured_inputs(wildcards):
 def answer_inputs(wildcards):
     """The analysed answers to the study, of people and of simulated participants."""
     return {
-        f"{participants}_{table}": f"results/study/{participants}/{table}.parquet"
-        for participants in graph.participants()
+        f"{who}_{table}": f"results/study/{who}/{table}.parquet"
+        for who in participants()
         for table in ("accuracy", "pairwise", "agreement", "participants")
     }
 
@@ -184,7 +198,7 @@ def association_inputs(wildcards):
     """The words that tell caption types apart."""
     words = {
         "associations": "results/language/associations.parquet",
-        "statistics": of_language("statistics", graph.studied_captioners()),
+        "statistics": of_language("statistics", studied_captioners()),
     }
     return words if settings.language else {}
 
@@ -226,7 +240,7 @@ rule tabulate_discritune:
         config=graph.block("papers", "discritune") if discritune else {},
         lineage=lambda wildcards: graph.lineage(),
         retrievers=retrievers_of_variants,
-        participants=graph.participants(),
+        participants=participants(),
         study_captioners=settings.study.captioners if settings.study else [],
         study_corpus=settings.study.corpus if settings.study else None,
         caption_types=caption_types() if settings.language else [],
@@ -246,7 +260,7 @@ def finetuned_captioners(wildcards=None):
 def figure_labels():
     """The figures for which the config has the paper's captioners or a study, and what they show."""
     labels = {"retrieval": "retrieval", "finetuning": "finetuning"} if discritune else {}
-    labels |= {f"figure2_{who}": f"examples of the study, {who}" for who in graph.participants()}
+    labels |= {f"figure2_{who}": f"examples of the study, {who}" for who in participants()}
     return labels | ({"figure3_screen": "a screen of the study"} if settings.study else {})
 
 
@@ -271,7 +285,7 @@ rule plot_discritune:
         unpack(screen_inputs),
         summary="results/reporting/summary.parquet" if discritune else [],
         training=expand("results/captioners/{captioner}/training.parquet", captioner=finetuned_captioners()),
-        answers=expand("results/study/{participants}/answers.parquet", participants=graph.participants()),
+        answers=expand("results/study/{participants}/answers.parquet", participants=participants()),
         published=own(ROOT / "src/captionlab/papers/discritune/published.csv"),
         style=own(ROOT / "config/plotting.yaml"),
     output:
@@ -292,7 +306,7 @@ rule plot_discritune:
         module="captionlab.papers.discritune.figures",
         config=graph.block("papers", "discritune") if discritune else {},
         finetuned=finetuned_captioners,
-        participants=graph.participants(),
+        participants=participants(),
         people=lambda wildcards: human_captioner(wildcards) if settings.study else None,
         parents=parents_in_study,
         rewarding=lambda wildcards: sorted(
@@ -311,7 +325,7 @@ def discritune_evidence():
         "comparisons": "results/reporting/comparisons.parquet",
         "differences": "results/reporting/discritune/differences.parquet",
     }
-    if "people" in graph.participants():
+    if "people" in participants():
         files |= {f"study_{table}": [f"results/study/people/{table}.parquet"] for table in ("accuracy", "pairwise")}
     return files, {"lineage": graph.lineage()}
 

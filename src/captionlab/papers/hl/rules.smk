@@ -34,7 +34,7 @@ def hl_cells(wildcards):
             "axis": axis,
             "corpus": hl.corpora[axis],
             "model": label,
-            "job": {"captioner": captioner, "evaluation": evaluation, **graph.evaluations()[evaluation]},
+            "job": {"captioner": captioner, "evaluation": evaluation, **evaluation_contexts()[evaluation]},
         }
         for axis, label, captioner, evaluation in hl_trainings()
     ]

@@ -62,7 +62,7 @@ def of_probing(path, captioners):
 
 def further_metrics(wildcards=None):
     """The tables of the evaluation with metrics that the paper does not have."""
-    return graph.metrics_of(probing.evaluation)
+    return [table for table, facts in graph.metrics(probing.evaluation).items() if facts.reads]
 
 
 def probing_scorers(wildcards=None):
@@ -113,7 +113,7 @@ def parents_of_roles(wildcards):
 
 def probing_job(wildcards):
     """The evaluation, the name of its decoding and the split of each of its corpora."""
-    return {"evaluation": probing.evaluation, **graph.evaluations()[probing.evaluation]}
+    return {"evaluation": probing.evaluation, **evaluation_contexts()[probing.evaluation]}
 
 
 def probing_corpora(wildcards=None):
@@ -166,7 +166,10 @@ rule summarise_probing:
             "summarise_paper",
             "numpy",
             "scipy",
-            loads={"captionlab.papers.probing.summary": [], **graph.metric_modules(*further_metrics())},
+            loads={
+                "captionlab.papers.probing.summary": [],
+                **dict.fromkeys(graph.modules("evaluation.metrics", *further_metrics()), ()),
+            },
         ),
         module="captionlab.papers.probing.summary",
         job=probing_job,
@@ -187,7 +190,7 @@ rule summarise_probing:
 def objectives_of_roles(wildcards):
     """The objective of the first training of each role."""
     return {
-        role: graph.part("captioners", names[0], "objective").get("objective", {})
+        role: graph.block("captioners", names[0], only=["objective"]).get("objective", {})
         for role, names in probing_roles().items()
     }
 
