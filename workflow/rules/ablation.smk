@@ -16,7 +16,7 @@ rule label_scenes:
     input:
         images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
         captions=scene_captions,
-        tagger=graph.tagger.files,
+        tagger=tagger.files,
     output:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
@@ -30,9 +30,9 @@ rule label_scenes:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("label_scenes", *graph.tagger.libraries),
+        **graph.software("label_scenes", *tagger.libraries),
         config=lambda wildcards: graph.block("scene_analysis", "labels"),
-        tagger=graph.tagger.name,
+        tagger=tagger.name,
     message:
         "label images with scenes"
     script:

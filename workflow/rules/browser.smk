@@ -5,9 +5,71 @@ Makes: results/browser/, a page that needs no server
 """
 
 
+def shown_evaluations(wildcards=None):
+    """By evaluation its captioners with scores and its corpora, the decoding, and where candidates come from."""
+    scored = {place for table in graph.metrics() for place in graph.scored_by(table)}
+    shown = {}
+    for name in sorted({evaluation for _, evaluation in scored}):
+        evaluation = settings.evaluations[name]
+        shown[name] = {
+            "captioners": [captioner for captioner in evaluation.captioners if (captioner, name) in scored],
+            "corpora": list(evaluation.corpora),
+            "decoding": getattr(evaluation, "decoding", None) or "given",
+            "candidates": evaluation.candidates,
+            "seed": settings.seed if evaluation.candidate_sets == "random" else 0,
+        }
+    return shown
+
+
+def shown_corpora():
+    """The corpora of these evaluations."""
+    return list(dict.fromkeys(corpus for shown in shown_evaluations().values() for corpus in shown["corpora"]))
+
+
+def shown_captioners():
+    """By captioner its parent and family, and the corpora that it and its ancestors learned here."""
+    names = sorted({captioner for shown in shown_evaluations().values() for captioner in shown["captioners"]})
+    return {
+        name: {
+            "parent": getattr(settings.captioners[name], "parent", None),
+            "family": graph.root_of(name).family,
+            "trained": learned_corpora(name),
+        }
+        for name in names
+    }
+
+
+def training_corpora():
+    """All corpora that these captioners learned."""
+    return sorted({corpus for captioner in shown_captioners().values() for corpus in captioner["trained"]})
+
+
 def shown_files(wildcards):
     """Captions, scores, and the tables of corpora that captions describe and that captioners learned."""
-    return graph.browser_inputs()
+    corpora, learned = shown_corpora(), training_corpora()
+    return {
+        "captions": scored_captions(wildcards),
+        **graph.score_tables(),
+        "images": [f"results/corpora/{corpus}/images.parquet" for corpus in corpora],
+        "captions_of_corpora": [f"results/corpora/{corpus}/captions.parquet" for corpus in corpora],
+        "objects": [f"results/corpora/{corpus}/objects.parquet" for corpus in corpora],
+        "scenes": [f"results/corpora/{corpus}/scene_captions.parquet" for corpus in corpora],
+        "training_images": [f"results/corpora/{corpus}/images.parquet" for corpus in learned],
+        "training_captions": [f"results/corpora/{corpus}/captions.parquet" for corpus in learned],
+    }
+
+
+def shown(wildcards):
+    """What the page depends on, beside files."""
+    return {
+        "tables": list(graph.score_tables()),
+        "evaluations": shown_evaluations(),
+        "corpora": shown_corpora(),
+        "splits": {corpus: settings.corpora[corpus].evaluation_split for corpus in shown_corpora()},
+        "captioners": shown_captioners(),
+        "training": training_corpora(),
+        "factors": graph.score_factors(),
+    }
 
 
 rule build_browser:
@@ -33,7 +95,7 @@ rule build_browser:
             "pillow",
             loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
         ),
-        shown=lambda wildcards: graph.browser(),
+        shown=shown,
         about=lambda wildcards: {name: graph.provenance()[name] for name in ("config", "seed", "toy")},
     message:
         "build the page that shows captions"

@@ -14,8 +14,11 @@ def training_images(wildcards):
 
 def training_references(wildcards):
     """The captions of the training corpus, if the objective, the validation or the reward reads references."""
-    corpus = settings.captioners[wildcards.captioner].corpus
-    return [f"results/corpora/{corpus}/captions.parquet"] if graph.needs_references(wildcards.captioner) else []
+    captioner = settings.captioners[wildcards.captioner]
+    kinds = [reward["kind"] for reward in graph.rewards(wildcards.captioner)]
+    needed = captioner.validation or captioner.objective.kind in ("cross-entropy", "mlm")
+    needed = needed or any(graph.facts("training.rewards", kind).references for kind in kinds)
+    return [f"results/corpora/{captioner.corpus}/captions.parquet"] if needed else []
 
 
 def training_config(wildcards):

@@ -22,6 +22,35 @@ def figures(paper, path, labels):
     return files
 
 
+# The spaCy model that tags captions.
+tagger = graph.tagger
+
+
+def has_captions(corpus):
+    """Whether people described the images of a corpus; a corpus with `captions: null` has none."""
+    return getattr(settings.corpora[corpus], "captions", "") is not None
+
+
+def is_human(wildcards):
+    """Whether the captions of a captioner are references."""
+    return graph.root_of(wildcards.captioner).family == "human"
+
+
+def lineage_of(captioner):
+    """A captioner and those that it descends from, the oldest last."""
+    line = [settings.captioners[captioner]]
+    while hasattr(line[-1], "parent"):
+        line.append(settings.captioners[line[-1].parent])
+    return line
+
+
+def learned_corpora(captioner):
+    """The corpora that a captioner and its ancestors learned here; none if the first of these came from elsewhere."""
+    line = lineage_of(captioner)
+    corpora = [captioner.corpus for captioner in line if hasattr(captioner, "corpus")]
+    return list(dict.fromkeys(corpora)) if hasattr(line[-1], "objective") else []
+
+
 def participants():
     """Whose answers to the study are analysed: people, simulated participants or both."""
     study = settings.study

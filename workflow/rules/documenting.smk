@@ -5,9 +5,14 @@ Makes: README.md beside the weights of what was trained, and the tables checklis
 """
 
 
+def trained_models():
+    """The section and name of each model that the run trains."""
+    return [(model["section"], model["name"]) for model in graph.described_models(trained=True)]
+
+
 def trained_files(file):
     """An input function: a file of each model that is trained here."""
-    return lambda wildcards: [f"results/{section}/{name}/{file}" for section, name in graph.trained_models()]
+    return lambda wildcards: [f"results/{section}/{name}/{file}" for section, name in trained_models()]
 
 
 def corpus_tables(table):
@@ -32,9 +37,7 @@ def trained_jobs(wildcards):
 
 def scorers_that_are_examined(wildcards):
     """The tables that say how good each scorer is that is trained here."""
-    return [
-        f"results/scorers/{name}/matching.parquet" for section, name in graph.trained_models() if section == "scorers"
-    ]
+    return [f"results/scorers/{name}/matching.parquet" for section, name in trained_models() if section == "scorers"]
 
 
 rule write_model_cards:
@@ -52,7 +55,7 @@ rule write_model_cards:
         rejects=corpus_tables("rejects"),
         software=own(f"{ROOT}/CITATION.cff"),
     output:
-        cards=[f"results/{section}/{name}/README.md" for section, name in graph.trained_models()],
+        cards=[f"results/{section}/{name}/README.md" for section, name in trained_models()],
         provenance="results/provenance/write_model_cards.json",
     log:
         "results/logs/write_model_cards.log",
@@ -89,7 +92,7 @@ def training_seeds(wildcards):
     """The seed of each training, by section and name."""
     return {
         f"{section}/{name}": getattr(settings, section)[name].seed
-        for section, name in graph.trained_models()
+        for section, name in trained_models()
         if "@" not in name
     }
 

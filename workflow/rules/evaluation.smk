@@ -56,7 +56,7 @@ rule tokenize_captions:
 
 def described_corpora(wildcards):
     """The corpora of an evaluation whose images have captions to compare others with."""
-    return [corpus for corpus in evaluated_corpora(wildcards) if graph.has_captions(corpus)]
+    return [corpus for corpus in evaluated_corpora(wildcards) if has_captions(corpus)]
 
 
 def references(wildcards):
@@ -65,8 +65,10 @@ def references(wildcards):
 
 
 def compared_captioners(wildcards):
-    """The captioners of an evaluation whose captions are compared with references."""
-    return graph.compared_captioners(wildcards.evaluation)
+    """The captioners of an evaluation whose captions are compared with references; a set of judgements is one."""
+    without = ("human", "constructed")
+    captioners = sorted(settings.evaluations[wildcards.evaluation].captioners)
+    return [captioner for captioner in captioners if graph.root_of(captioner).family not in without]
 
 
 def compared_tokens(wildcards):
@@ -241,11 +243,6 @@ rule retrieve_images:
         "../scripts/retrieve_images.py"
 
 
-def is_human(wildcards):
-    """Whether the captions of a captioner are references."""
-    return graph.root_of(wildcards.captioner).family == "human"
-
-
 def command_references(wildcards):
     """The captions of each corpus of an evaluation, if the command reads references."""
     return evaluated_captions(wildcards) if settings.metrics[wildcards.metric].references else []
@@ -311,7 +308,7 @@ def scoring_inputs(wildcards):
     captioner, evaluation = wildcards.captioner, wildcards.evaluation
     corpora, learned, encoders = (
         evaluated_corpora(wildcards),
-        graph.learned_corpora(captioner),
+        learned_corpora(captioner),
         metric_encoders(wildcards),
     )
     every = {

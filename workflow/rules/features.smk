@@ -44,7 +44,9 @@ rule train_encoder:
 
 def encoder_weights(wildcards):
     """The files that an encoder is imported from; none if open_clip downloads it by its published name."""
-    return graph.encoder_weights(wildcards.encoder)
+    encoder = settings.encoders[wildcards.encoder]
+    files = [] if getattr(encoder, "model", None) else graph.facts("encoders", encoder.family).files
+    return graph.files_of("encoders", wildcards.encoder, *files)
 
 
 rule import_encoder:

@@ -13,7 +13,10 @@ def images_to_caption(wildcards):
 
 def described_images(wildcards):
     """The captions of corpora with images that nobody described: those images are candidates only."""
-    corpora = (corpus for corpus in evaluated_corpora(wildcards) if graph.is_partly_described(corpus))
+    facts, corpora = graph.facts("corpora.readers"), evaluated_corpora(wildcards)
+    corpora = [
+        corpus for corpus in corpora if getattr(facts.get(settings.corpora[corpus].reader), "undescribed", False)
+    ]
     return [f"results/corpora/{corpus}/captions.parquet" for corpus in corpora]
 
 

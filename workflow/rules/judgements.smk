@@ -15,6 +15,12 @@ def judgement_files(wildcards):
     return graph.files_of("judgements", wildcards.judgements, *keys)
 
 
+def judgement_config(wildcards):
+    """What reading a set of judgements depends on: not the metrics that score its captions."""
+    metrics = vars(settings.evaluations[wildcards.judgements])
+    return graph.block("judgements", wildcards.judgements, "corpus", *metrics)
+
+
 rule read_judgements:
     input:
         files=judgement_files,
@@ -47,7 +53,7 @@ rule read_judgements:
                 "judgements.readers", settings.judgements[wildcards.judgements].reader
             ),
         ),
-        config=lambda wildcards: graph.judgements(wildcards.judgements),
+        config=judgement_config,
         data=settings.data,
     message:
         "read the judgements {wildcards.judgements}"

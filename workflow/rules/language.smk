@@ -37,7 +37,7 @@ rule tag_references:
     input:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
-        tagger=graph.tagger.files,
+        tagger=tagger.files,
     output:
         "results/language/references/{corpus}.parquet",
         provenance="results/provenance/tag_references/{corpus}.json",
@@ -50,9 +50,9 @@ rule tag_references:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("tag_references", *graph.tagger.libraries),
+        **graph.software("tag_references", *tagger.libraries),
         split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
-        tagger=graph.tagger.name,
+        tagger=tagger.name,
     message:
         "tag the references of {wildcards.corpus}"
     script:
@@ -78,7 +78,7 @@ rule measure_language:
     input:
         unpack(measured_by),
         captions="results/captions/{captioner}/{evaluation}.parquet",
-        tagger=graph.tagger.files,
+        tagger=tagger.files,
     output:
         **{table: f"results/language/{{captioner}}/{{evaluation}}/{table}.parquet" for table in MEASURES},
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
@@ -92,8 +92,8 @@ rule measure_language:
         mem_mb=4000,
         runtime=120,
     params:
-        **graph.software("measure_language", "numpy", *graph.tagger.libraries),
-        tagger=graph.tagger.name,
+        **graph.software("measure_language", "numpy", *tagger.libraries),
+        tagger=tagger.name,
     message:
         "measure the language of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -132,7 +132,7 @@ rule construct_captions:
         references=evaluated_captions,
         mined=tags_with_templates,
         templates=own(f"{ROOT}/config/published/probing_templates.csv"),
-        tagger=graph.tagger.files,
+        tagger=tagger.files,
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
@@ -148,14 +148,14 @@ rule construct_captions:
         mem_mb=4000,
         runtime=60,
     params:
-        **graph.software("construct_captions", *graph.tagger.libraries),
+        **graph.software("construct_captions", *tagger.libraries),
         config=lambda wildcards: graph.block(
             "captioners", wildcards.captioner, only=["replacements", "templates", "nouns"]
         ),
         corpora=evaluated_corpora,
         splits=evaluation_splits,
         mined=mined_templates,
-        tagger=graph.tagger.name,
+        tagger=tagger.name,
         seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "construct captions for {wildcards.captioner} in {wildcards.evaluation}"

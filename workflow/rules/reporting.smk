@@ -15,7 +15,7 @@ def humans(wildcards):
 def undescribed_corpora(wildcards):
     """The corpora of evaluations whose images have no captions."""
     corpora = {corpus for evaluation in settings.evaluations.values() for corpus in evaluation.corpora}
-    return sorted(corpus for corpus in corpora if not graph.has_captions(corpus))
+    return sorted(corpus for corpus in corpora if not has_captions(corpus))
 
 
 def scored_captions(wildcards):
@@ -424,6 +424,30 @@ def shown_figures(wildcards):
     return [] if settings.study and not participants() else paper_figures()
 
 
+def pages():
+    """The pages beside the tables: what a rule makes, the file that is opened, a title and a sentence."""
+    if scored_captions(None):
+        yield {
+            "made": "results/browser",
+            "file": "results/browser/index.html",
+            "title": "The browser of captions",
+            "sentence": "Every image with what people and captioners said of it, found or not, and how it was scored.",
+        }
+    if participants():  # what tables need of the study is made already
+        yield {
+            "made": "results/study/review.html",
+            "file": "results/study/review.html",
+            "title": "Sets of images of the study",
+            "sentence": "Every set of images, to look through before anybody is shown them.",
+        }
+        yield {
+            "made": "results/study/web",
+            "file": "results/study/web/index.html",
+            "title": "The study",
+            "sentence": "What participants see, ready for any static server.",
+        }
+
+
 # How the tables stand in the report of Snakemake.
 tables_in_report = {
     "patterns": [r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
@@ -439,7 +463,7 @@ rule collect_tables:
         tables=list(table_files().values()),
         pictures=[f"results/reporting/{name}/pictures" for name, paper in papers.items() if paper.tables],
         figures=shown_figures,
-        pages=lambda wildcards: [page.made for page in graph.pages()],
+        pages=[page["made"] for page in pages()],
     output:
         report(directory("results/tables"), **tables_in_report),
         provenance="results/provenance/collect_tables.json",
@@ -455,7 +479,7 @@ rule collect_tables:
         **graph.software("collect_tables"),
         papers={name: paper.citation for name, paper in papers.items()},
         figures={f"{paper}_{name}": label for paper in papers for name, label in papers[paper].figures.items()},
-        pages=lambda wildcards: {page.file: [page.title, page.sentence] for page in graph.pages()},
+        pages={page["file"]: [page["title"], page["sentence"]] for page in pages()},
     message:
         "collect every table in results/tables/"
     script:

@@ -86,7 +86,11 @@ rule read_regions:
 
 def scorer_config(wildcards):
     """What the import or training of a scorer depends on, beside its inputs."""
-    return graph.scorer(wildcards.scorer)
+    files = ("weights", "vocabulary", "run", "config")
+    block = graph.block("scorers", wildcards.scorer, "regions", "corpus", "seed", "encoder", *files)
+    if "negatives" in block:
+        block["negatives"].pop("encoder", None)
+    return block
 
 
 def scorer_modules(wildcards):

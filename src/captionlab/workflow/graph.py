@@ -15,16 +15,12 @@ from captionlab.workflow import basis
 from captionlab.workflow.basis import Loaded, Wildcards, memory, on_disk
 from captionlab.workflow.blocks import (
     Block,
-    captioner_kind,
-    has_captions,
-    line_of,
     normalise,
     root_of,
     without,
 )
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import asked_tables, readers, score_tables
-from captionlab.workflow.report import Page
+from captionlab.workflow.families import asked_tables, score_tables
 
 # Parts of the block of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
@@ -90,27 +86,14 @@ class Graph:
         """Return a file that the config names; a job waits until it is fetched, if it is missing and may be fetched."""
         return self._lab.given(path)
 
-    def facts(self, package: str, name: str) -> Any:
-        """Return the facts of a plug-in."""
-        return facts(package)[name]
-
-    def judgements(self, name: str) -> Block:
-        """Return what reading a set of judgements depends on."""
-        return self._lab.judgements.block(SimpleNamespace(judgements=name))
+    def facts(self, package: str, name: str = "") -> Any:
+        """Return the facts of a plug-in, or of all plug-ins of a package, by name."""
+        return facts(package)[name] if name else facts(package)
 
     def input_files(self, corpus: str) -> list[Path]:
         """Return the files and folders that the reader of a corpus reads before it starts; images are none of them."""
         self._lab.wait_for(self._lab.corpus_paths(corpus))
         return input_files(self._lab.corpora[corpus], Path(self._lab.data))
-
-    def encoder_weights(self, encoder: str) -> list[str]:
-        """Return the files that an encoder is imported from; none if open_clip downloads it by its published name."""
-        return self._lab.embedding.weights(SimpleNamespace(encoder=encoder))
-
-    def is_partly_described(self, corpus: str) -> bool:
-        """Return whether a corpus has images that nobody described."""
-        facts = readers().get(self._lab.corpora[corpus]["reader"])
-        return facts is not None and facts.undescribed
 
     # ------------------------------------------------------------------------------------- what models read
     def features_of(self, encoder: str, corpus: str) -> list[str]:
@@ -143,21 +126,6 @@ class Graph:
         return (encoder, corpus) in self._lab._wholly_embedded
 
     # ------------------------------------------------------------------------------------------- evaluations
-    def has_captions(self, corpus: str) -> bool:
-        """Return whether people described the images of a corpus."""
-        return has_captions(self._lab.corpora[corpus])
-
-    def compared_captioners(self, evaluation: str) -> list[str]:
-        """Return the captioners of an evaluation, or of judgements, whose captions are compared with references."""
-        return self._lab.referring_captioners(SimpleNamespace(evaluation=evaluation))
-
-    def learned_corpora(self, captioner: str) -> list[str]:
-        """Return the corpora that a captioner and its ancestors learned here; none if the first came from elsewhere."""
-        line = [self._lab.captioners[name] for name in line_of(self._lab.config, captioner)]
-        if captioner_kind(line[-1]) != "pretrained":
-            return []
-        return list(dict.fromkeys(block["corpus"] for block in line if "corpus" in block))
-
     def scored_by(self, table: str) -> set[tuple[str, str]]:
         """Return each captioner and evaluation that has scores in the table of a metric."""
         return {*self._lab.scored_places(table)}
@@ -165,14 +133,6 @@ class Graph:
     def score_factors(self) -> dict[str, float]:
         """Return the factor of the scores of each scorer and command in tables."""
         return self._lab.score_factors()
-
-    def browser_inputs(self) -> Block:
-        """Return the files that the page of captions shows, by name."""
-        return self._lab.browser.inputs()
-
-    def browser(self) -> Block:
-        """Return what the page of captions depends on, beside files."""
-        return self._lab.browser.params()
 
     def metrics(self, evaluation: str | None = None) -> Mapping[str, MetricFacts]:
         """Return the facts of the metrics that an evaluation asks for, or of all metrics, by the name of the table."""
@@ -215,10 +175,6 @@ class Graph:
         """Return the blocks of a section that jobs of the run ask for."""
         return self._lab.documenting.used(section)
 
-    def trained_models(self) -> list[tuple[str, str]]:
-        """Return the section and name of each model that the run trains."""
-        return self._lab.documenting.trained()
-
     def described_models(self, trained: bool = False) -> list[Block]:
         """Return what the config says of each model that has weights, or of those that are trained here."""
         documenting = self._lab.documenting
@@ -227,10 +183,6 @@ class Graph:
     def described_corpora(self) -> Block:
         """Return for each corpus its reader, whether it is of the toy world, and the sources of its files."""
         return self._lab.documenting.described_corpora()
-
-    def pages(self) -> list[Page]:
-        """Return the pages beside the tables."""
-        return self._lab.pages()
 
     def fetched(self) -> list[Block]:
         """Return what the rule `retrieve` fetches."""
@@ -246,14 +198,6 @@ class Graph:
     def training(self, captioner: str) -> Block:
         """Return what the training or import of a captioner depends on, with its decodings spelled out."""
         return self._lab.captioner_block(SimpleNamespace(captioner=captioner))
-
-    def scorer(self, scorer: str) -> Block:
-        """Return what the import or training of a scorer depends on, files and names aside."""
-        return self._lab.scoring.block(SimpleNamespace(scorer=scorer))
-
-    def needs_references(self, captioner: str) -> bool:
-        """Return whether a training reads references: for its objective, its validation or its reward."""
-        return bool(self._lab.reward_models.captions(SimpleNamespace(captioner=captioner)))
 
     def reward_models(self, captioner: str) -> Block:
         """Return the retrievers and scorers that the reward of a captioner asks.

@@ -6,6 +6,7 @@ Makes: results/reporting/clipscore/
 
 from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
 
+# The block of the paper in the config.
 clipscore = settings.papers.clipscore
 
 

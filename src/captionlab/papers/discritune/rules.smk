@@ -6,6 +6,7 @@ Makes: results/reporting/discritune/ and results/figures/discritune_*
 
 from captionlab.papers.discritune.layouts import LAYOUTS
 
+# The block of the paper in the config; None if the config has only a study or an analysis of language.
 discritune = settings.papers.discritune
 
 
