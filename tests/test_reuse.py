@@ -132,14 +132,14 @@ def taken_over(lab: Experiments) -> None:
     scorer = {key: graph.files_of("scorers", "match", key)[0] for key in ("weights", "vocabulary")}
     encoder = graph.block("encoders", "seen", "corpus", "seed", "run", "config")
     for kind, name, inputs, config in (
-        ("encoder", "seen", {"weights": graph.encoder_weights("seen")}, encoder),
+        ("encoder", "seen", {"weights": graph.files_of("encoders", "seen", "weights")}, encoder),
         (
             "captioner",
             "says",
             {"files": graph.files_of("captioners", "says", "weights", "tokenizer")},
             graph.training("says"),
         ),
-        ("scorer", "match", scorer, graph.scorer("match")),
+        ("scorer", "match", scorer, lab.scoring.block(SimpleNamespace(scorer="match"))),
     ):
         assert graph.files_of(f"{kind}s", name, "config") == [f"{lab.data}/a/results/{kind}s/x/config.json"]
         folder = f"results/{kind}s/{name}"

@@ -7,7 +7,6 @@ from test_config import CONFIG, ROOT
 
 from captionlab.workflow.config import ConfigError
 from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph
 
 
 def experiments(tmp_path, objects):
@@ -17,8 +16,7 @@ def experiments(tmp_path, objects):
 
 
 def categories(lab):
-    (path,) = Graph(lab).categories("main")
-    return path
+    return lab.metrics.categories("main")
 
 
 def test_a_list_is_a_file_that_comes_with_captionlab_or_one_of_the_data(tmp_path):

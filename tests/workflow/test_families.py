@@ -225,24 +225,24 @@ def plan(config):
 
     for name, block in settings.corpora.items():
         if block.reader != "toyworld":
-            loads = graph.plugins("corpora.readers", [block.reader])
+            loads = graph.modules("corpora.readers", block.reader)
             found["corpus " + name] = [
                 [str(file) for file in graph.input_files(name)], *params(loads, "pillow"), graph.block("corpora", name),
-                graph.is_partly_described(name),
+                graph.facts("corpora.readers", block.reader).undescribed,
             ]
     for name in settings.captioners:
-        found[name] = [graph.images_for(name, "world"), *params(graph.captioner_modules(name), "torch", "tokenizers")]
-        found[name].append(graph.training(name))
+        found[name] = [graph.images_for("captioners", name, "world"), graph.training(name)]
+        found[name] += params(graph.modules("captioners", name), "torch", "tokenizers")
         if graph.rewards(name):
-            found["training " + name] = [graph.reward_models(name), graph.needs_references(name)]
+            found["training " + name] = [graph.reward_models(name)]
             found["training " + name] += [*params(graph.training_modules(name), "torch"), graph.training(name)]
     for name, block in settings.encoders.items():
-        found["encoder " + name] = params(graph.encoder_modules(name), "torch")
+        found["encoder " + name] = params(graph.modules("encoders", name), "torch")
         if hasattr(block, "weights"):
-            found["import " + name] = params(graph.plugins("encoders", [block.family], "import_weights"), "torch")
+            found["import " + name] = params(graph.modules("encoders", name, definition="import_weights"), "torch")
     for name in settings.scorers:
-        found["scorer " + name] = [graph.images_for_scorer(name, "world"), graph.scorer(name)]
-        found["scorer " + name] += params(graph.scorer_modules(name), "torch", "tokenizers")
+        found["scorer " + name] = [graph.images_for("scorers", name, "world"), graph.block("scorers", name)]
+        found["scorer " + name] += params(graph.modules("scorers", name), "torch", "tokenizers")
     return found
 
 found = [plan(config) for config in json.loads(sys.argv[2])]
@@ -300,11 +300,11 @@ def test_a_captioner_that_reads_vectors_is_one_folder(checkout):
         "mine.family is 'konstant'; it must be one of": {"family": "konstant"},
     }
     planned, read, *refused = plans(checkout, mine, imported, *({**mine, **change} for change in wrong.values()))
-    tables, _, versions, block = planned["mine"]
+    tables, block, _, versions = planned["mine"]
     assert tables == ["results/features/clip/world/0-of-1.parquet"]
     assert versions.keys() == {"torch", "tokenizers", "scipy"}
     assert block["architecture"] == {"vocabulary": 300}
-    assert read["mine"][3]["depth"] == 3
+    assert read["mine"][1]["depth"] == 3
     for sentence, found in zip(wrong, refused, strict=True):
         assert sentence in found
 
@@ -412,11 +412,11 @@ def test_a_reward_is_one_folder(checkout):
     }  # fmt: skip
     alone, summed, *refused = plans(checkout, *map(rewarded, (mine, inside, *wrong.values())))
     for planned in (alone, summed):
-        asked, references, code, versions, block = planned["training mine"]
-        assert (asked.keys(), references) == ({"encoders/clip"}, True)
+        asked, code, versions, block = planned["training mine"]
+        assert asked.keys() == {"encoders/clip"}
         assert "scipy" in versions
-        assert "scipy" not in planned["training rewarded"][3]
-        assert code != planned["training rewarded"][2]
+        assert "scipy" not in planned["training rewarded"][2]
+        assert code != planned["training rewarded"][1]
         assert {name: plan for name, plan in planned.items() if not name.endswith("mine")} == before
         reward = block["objective"]["reward"]
         assert (reward if reward["kind"] == "brief" else reward["of"][0]["reward"])["shortest"] == 3
