@@ -181,10 +181,6 @@ class Basis:
 
         return found
 
-    def training_table(self, kind: str, table: str) -> Callable[[Wildcards], str]:
-        """A table of the corpus that a captioner, encoder or scorer is trained on."""
-        return lambda wildcards: paths.corpus(table, self.block_of(kind, wildcards)["corpus"])
-
     # --------------------------------------------------------------------------------- what blocks refer to
     def decoding(self, name: str) -> Block:
         """A decoding, spelled out."""

@@ -118,10 +118,6 @@ class Documenting:
         return [paths.scorer("matching.parquet", name) for section, name in self.trained() if section == "scorers"]
 
     # --------------------------------------------------------------------------------------------- facts
-    def seeds_of_trainings(self) -> dict[str, int]:
-        """The seed of each training of a model, by the section and name of the model."""
-        blocks = {f"{section}/{name}": self.basis.config[section][name] for section, name in self.trained()}
-        return {name: int(block["seed"]) for name, block in blocks.items() if "snapshot" not in block}
 
     @staticmethod
     def training_rules() -> list[str]:

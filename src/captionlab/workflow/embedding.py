@@ -23,10 +23,6 @@ class Embedding:
         """A file of an encoder, or of that whose patch features it has."""
         return lambda wildcards: paths.encoder(file, self._seen_by(wildcards.encoder))
 
-    def is_patches(self, wildcards: Wildcards) -> bool:
-        """Whether an encoder gives a vector for each place of an image."""
-        return "patches_of" in self.encoders[wildcards.encoder]
-
     def loaded(self, encoders: Iterable[str]) -> Loaded:
         """What a script loads that uses these encoders, or those whose patch features they have; not how to import."""
         named = (self.encoders[self._seen_by(encoder)]["family"] for encoder in encoders)
@@ -39,10 +35,6 @@ class Embedding:
     def file_of(self, named: Callable[[Wildcards], Iterable[str]], file: str) -> Callable[[Wildcards], list[str]]:
         """A file of each encoder that a function names for a job."""
         return lambda wildcards: [paths.encoder(file, encoder) for encoder in named(wildcards)]
-
-    def loaded_of(self, named: Callable[[Wildcards], Iterable[str]]) -> Callable[[Wildcards], Loaded]:
-        """What a script loads that uses these."""
-        return lambda wildcards: self.loaded(named(wildcards))
 
     def used(self, wildcards: Wildcards) -> Loaded:
         """What a script loads that uses the encoder of a job."""

@@ -6,7 +6,7 @@ the wildcards.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +14,10 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.config.settings import Settings
-from captionlab.config.snapshots import training_of, with_snapshots
+from captionlab.config.snapshots import with_snapshots
 from captionlab.failures import locked
 from captionlab.judgements import JUDGED
-from captionlab.plugins import facts, work_module
-from captionlab.shards import shard_names
+from captionlab.plugins import facts
 from captionlab.sources.table import hub_folder
 from captionlab.workflow.basis import CAPTIONER, Basis, Loaded, Wildcards, loaded, memory, on_disk
 from captionlab.workflow.blocks import TRAINING_DECODINGS, Block, has_captions, normalise, root_of, without
@@ -140,10 +139,6 @@ class Experiments(Basis):
         """What a script loads that reads the corpus of a job."""
         return loaded("corpora.readers", [self.corpora[wildcards.corpus]["reader"]])
 
-    def annotation_files(self, wildcards: Wildcards) -> list[str]:
-        """Files that a reader needs before it starts; the images are not among them, a broken one is a reject."""
-        return [on_disk(path) for path in self._input_files(wildcards) if not path.is_dir()]
-
     def listed_folders(self, wildcards: Wildcards) -> list[str]:
         """Folders of which a reader reads the names, each with those in it: one more image makes the corpus anew."""
         return [on_disk(path) for path in self._input_files(wildcards) if path.is_dir()]
@@ -165,11 +160,6 @@ class Experiments(Basis):
         """What the rule `retrieve` fetches."""
         return self.retrieving.sources() if self.retrieving else []
 
-    def toyworld_files(self) -> list[str]:
-        """What the toy world is made of; none where no corpus is of it."""
-        drawn = ("objects", "scenes") if self.validity.toyworld() else ()
-        return [self.shipped(f"resources/toyworld/{name}.yaml") for name in drawn]
-
     # ------------------------------------------------------------------------------------------ captioners
     def captioner_block(self, wildcards: Wildcards) -> Block:
         """What the training or import of a captioner depends on, with the decodings that it names spelled out."""
@@ -183,10 +173,6 @@ class Experiments(Basis):
         if published and captioners()[given["family"]].reads == "patches-or-pixels":
             block["reads"] = "table" if "encoder" in given else "pixels"
         return normalise(block)
-
-    def captioner_family(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that uses the captioner of a job."""
-        return self.loaded_captioners(wildcards.captioner)
 
     def training_features(self, wildcards: Wildcards) -> list[str]:
         """What a captioner reads of the corpus that it is trained on."""
@@ -224,10 +210,6 @@ class Experiments(Basis):
         """A file of the captioner that this one is finetuned from."""
         return lambda wildcards: paths.captioner(file, self.captioners[wildcards.captioner]["parent"])
 
-    def snapshots_of_training(self, wildcards: Wildcards) -> str:
-        """Return the folder with the snapshots of the training that a captioner is a snapshot of."""
-        return paths.captioner("snapshots", training_of(wildcards.captioner))
-
     def parent_ancestors(self, wildcards: Wildcards) -> list[str]:
         """The files that it is read with, where it is adapters."""
         return self.ancestor_files(self.captioners[wildcards.captioner]["parent"])
@@ -241,22 +223,10 @@ class Experiments(Basis):
         """What a function finds for each of these corpora: its split, or a table."""
         return lambda wildcards: [found(corpus) for corpus in self.evaluated_corpora(wildcards)]
 
-    def referenced_corpora(self, wildcards: Wildcards) -> list[str]:
-        """Those of them whose images have captions to hold others against."""
-        return [corpus for corpus in self.evaluated_corpora(wildcards) if has_captions(self.corpora[corpus])]
-
-    def of_referenced(self, found: Callable[[str], str]) -> Callable[[Wildcards], list[str]]:
-        """A table of each of the latter."""
-        return lambda wildcards: [found(corpus) for corpus in self.referenced_corpora(wildcards)]
-
     def unreferenced(self) -> list[str]:
         """Corpora of all evaluations whose images have no captions."""
         corpora = {corpus for evaluation in self.evaluations.values() for corpus in evaluation["corpora"]}
         return sorted(corpus for corpus in corpora if not has_captions(self.corpora[corpus]))
-
-    def evaluated_tables(self, table: str) -> Callable[[Wildcards], list[str]]:
-        """A table of each of these corpora."""
-        return self.of_corpora(partial(paths.corpus, table))
 
     def described(self, wildcards: Wildcards) -> list[str]:
         """Captions of the corpora of an evaluation that have images which nobody described: candidates and no more."""
@@ -269,39 +239,6 @@ class Experiments(Basis):
         corpora = self.evaluated_corpora(wildcards)
         return [path for corpus in corpora for path in self.regions.captioner_tables(wildcards.captioner, corpus)]
 
-    def captioned_shards(self, wildcards: Wildcards) -> list[str]:
-        """The shards of a captioner's captions for an evaluation."""
-        shards = shard_names(self.evaluations[wildcards.evaluation]["shards"])
-        return [paths.captions(wildcards.captioner, wildcards.evaluation, shard) for shard in shards]
-
-    def decoding_block(self, wildcards: Wildcards) -> Block:
-        """The decoding of an evaluation, spelled out."""
-        return self.decoding(self.evaluations[wildcards.evaluation]["decoding"])
-
-    def decoding_seed(self, wildcards: Wildcards) -> int:
-        """Seed of an evaluation's captions; always 0 where nothing is drawn, so that no other seed matters."""
-        return int(self.config["seed"]) if self.decoding_block(wildcards)["kind"] == "sample" else 0
-
-    def retrieval_seed(self, wildcards: Wildcards) -> int:
-        """Seed of the candidates; always 0 where they are not drawn."""
-        return int(self.config["seed"]) if self.retrieval_block(wildcards)["candidate_sets"] == "random" else 0
-
-    def given_captions(self, wildcards: Wildcards) -> list[str]:
-        """Files of captions made elsewhere, one for each corpus of an evaluation; none for human captions."""
-        captions = self.captioners[wildcards.captioner].get("captions", {})
-        return [self.given(captions[c]) for c in self.evaluated_corpora(wildcards) if captions]
-
-    def referring_captioners(self, wildcards: Wildcards) -> list[str]:
-        """Return the captioners of an evaluation whose captions are held against references, judged ones included."""
-        if wildcards.evaluation in self.judgements.sets:
-            return [wildcards.evaluation]
-        return self.scored_captioners(wildcards.evaluation, references=True)
-
-    def referring_tokens(self, wildcards: Wildcards) -> list[str]:
-        """Return the tokens of the captions of each of these captioners."""
-        captioners = self.referring_captioners(wildcards)
-        return [paths.evaluation("tokens", captioner, wildcards.evaluation) for captioner in captioners]
-
     def retrievers(self, wildcards: Wildcards) -> list[str]:
         """Retrievers of an evaluation."""
         return list(self.evaluations[wildcards.evaluation]["retrievers"])
@@ -311,11 +248,6 @@ class Experiments(Basis):
         corpora = self.evaluated_corpora(wildcards)
         tables = (self.embedding.features(name, c) for name in self.retrievers(wildcards) for c in corpora)
         return list(chain.from_iterable(tables))
-
-    def retrieval_block(self, wildcards: Wildcards) -> Block:
-        """How many candidates retrieval has and where they come from."""
-        evaluation = self.evaluations[wildcards.evaluation]
-        return {key: evaluation[key] for key in ("candidate_sets", "candidates")}
 
     def scored(self, table: str) -> list[str]:
         """The tables of scores of this name of all evaluations and captioners; of commands one for each of them."""
@@ -334,10 +266,6 @@ class Experiments(Basis):
         """These tables by their names, those that the config asks for."""
         found = {table: self.scored(table) for table in score_tables()}
         return {table: files for table, files in found.items() if files}
-
-    def score_modules(self) -> dict[str, list[str]]:
-        """The modules that say how these tables become values; no library is theirs alone."""
-        return {work_module("evaluation.metrics", table): [] for table in self.score_tables()}
 
     def score_factors(self) -> dict[str, float]:
         """What scores of scorers and of commands are printed times."""

@@ -61,10 +61,6 @@ class Judgements:
         """Whether nobody judged the captions of a set."""
         return judgement_readers()[self.sets[name]["reader"]].simulated
 
-    def simulated_sets(self) -> list[str]:
-        """Return the names of the sets whose captions nobody judged."""
-        return [name for name in self.sets if self.simulated(name)]
-
     def correlations(self) -> list[str]:
         """Return the table of how metrics agree with each set."""
         return [paths.judgements("correlations", name) for name in self.sets]

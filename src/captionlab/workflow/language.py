@@ -106,15 +106,6 @@ class Construction:
         """The same, tagged."""
         return paths.language("tags", self._block(wildcards)["captions_of"], wildcards.evaluation)
 
-    def mined_models(self, wildcards: Wildcards) -> list[str]:
-        """Names of the templates that are found in captions."""
-        return sorted(self._block(wildcards).get("mined_from", {}))
-
-    def mined_tags(self, wildcards: Wildcards) -> list[str]:
-        """Tagged captions that these are found in, one table for each."""
-        captioners = self._block(wildcards).get("mined_from", {})
-        return [paths.language("tags", captioners[m], wildcards.evaluation) for m in self.mined_models(wildcards)]
-
     def block(self, wildcards: Wildcards) -> Block:
         """What constructed captions depend on, the captioners aside."""
         block, kept = self._block(wildcards), ("replacements", "templates", "nouns")

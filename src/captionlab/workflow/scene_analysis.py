@@ -18,10 +18,6 @@ class SceneAnalysis(Part):
         """A part of the block, or some keys of it; nothing where there is no analysis."""
         return normalise({key: value for key, value in self.config.get(name, {}).items() if not keys or key in keys})
 
-    def part_on_labels(self, name: str, *keys: str) -> Block:
-        """The same, and how many captions of an image must name a scene for the image to depict it."""
-        return {**self.part(name, *keys), **self.part("labels", "min_captions")}
-
     def splits(self) -> list[str]:
         """Splits of the corpus whose images are ablated and probed; attention is that of the evaluation split."""
         return list(self.config.get("splits", [self.split()])) if self.config else []
@@ -49,10 +45,6 @@ class SceneAnalysis(Part):
     def shared_features(self) -> list[str]:
         """The same of the pretrained captioner, which are also the finetuned one's."""
         return self.regions.captioner_tables(self.config["pretrained"], self.config["corpus"]) if self.config else []
-
-    def tags_table(self) -> list[str]:
-        """The table of tags among these."""
-        return self.shared_features()[-1:]
 
     def model(self) -> list[str]:
         """The files of the pretrained captioner."""

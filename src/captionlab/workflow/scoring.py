@@ -96,24 +96,7 @@ class Scoring:
         block = self.scorers[wildcards.scorer]
         return self.embedding.features(block["negatives"]["encoder"], block["corpus"])
 
-    def words_encoder(self, wildcards: Wildcards) -> list[str]:
-        """The encoder that word pieces start from, which is that of the regions; none for a random start."""
-        block = self.scorers[wildcards.scorer]
-        aligned = block["word_embeddings"] == "encoder"
-        return [self.regions.regions[block["regions"]]["encoder"]] if aligned else []
-
-    def trained_with(self, wildcards: Wildcards) -> Loaded:
-        """What the script loads that trains a scorer: also the encoder that its word pieces start from."""
-        return {**self.used(wildcards), **self.embedding.loaded(self.words_encoder(wildcards))}
-
-    def training_split(self, wildcards: Wildcards) -> str:
-        """The split of that corpus that a trained scorer is examined on."""
-        return self.basis.evaluation_split(self.scorers[wildcards.scorer]["corpus"])
-
     # ----------------------------------------------------------------------------------------- evaluations
-    def evaluated_folders(self, wildcards: Wildcards) -> list[str]:
-        """All files of all scorers of an evaluation."""
-        return [path for scorer in self.sources(wildcards) for path in self.folder(scorer)]
 
     def evaluated_features(self, wildcards: Wildcards) -> list[str]:
         """The tables of every corpus of an evaluation that its scorers read, each once."""
@@ -124,10 +107,6 @@ class Scoring:
         """For each scorer of an evaluation, the tables that it reads of each corpus."""
         evaluation = self.basis.evaluations[wildcards.evaluation]
         return {name: {c: self.features(name, c) for c in evaluation["corpora"]} for name in evaluation["scorers"]}
-
-    def evaluated_with(self, wildcards: Wildcards) -> Loaded:
-        """What a script loads that uses the scorers of an evaluation."""
-        return self.loaded(self.sources(wildcards))
 
 
 class RewardModels:

@@ -8,7 +8,6 @@ from captionlab.workflow.basis import Basis, Part, Wildcards
 from captionlab.workflow.blocks import (
     OF_REFERENCES,
     Block,
-    any_of,
     captioner_kind,
     line_of,
     normalise,
@@ -99,10 +98,6 @@ class Validity(Part):
             for ancestor in line_of(self.basis.config, captioner)
         }
         return sorted(name for name in found if self.basis.rewards(name))
-
-    def rewarded_pattern(self) -> str:
-        """Return a regular expression of the captioners that are finetuned by a reward."""
-        return any_of(self.rewarded())
 
     def rewards(self) -> list[str]:
         """Return the tables of rewards before and after these trainings."""
