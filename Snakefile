@@ -15,17 +15,18 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab import paths
+from captionlab.config.blocks import any_of
+from captionlab.config.config_files import check_config_files
 from captionlab.config.papers import listed
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph, Refusal, check_results, lend_library
+from captionlab.graph.report import labels_of, paper_of
+from captionlab.graph.resources import distinct, rows_of
+from captionlab.graph.software import own
 from captionlab.plugins import headline
 from captionlab.reporting.paper import FIGURE_FILES, Paper
 from captionlab.reporting.render import FORMATS
 from captionlab.shards import shard_names
-from captionlab.workflow.blocks import any_of
-from captionlab.workflow.config import ConfigError, Refusal
-from captionlab.workflow.config_files import check_config_files
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph, distinct, own, rows_of
-from captionlab.workflow.report import labels_of, paper_of
 
 min_version("9.20")
 
@@ -42,14 +43,15 @@ CONFIG_FILES = [*workflow.configfiles[GIVEN:], *workflow.configfiles[:GIVEN]]
 try:
     if not workflow.modifier.namespace:  # as a module, the config is only a part of what is in these files
         check_config_files(config, CONFIG_FILES, workflow.config_settings.config)
-    lab = Experiments(config, ROOT)
-    lab.check_files()
-    lab.lend_library()
-    settings, graph = lab.settings, Graph(lab)
-    if lab.retrieving:
-        lab.retrieving.checkpoints = checkpoints
+    graph = Graph(config, ROOT)
+    graph.check_files()
+    settings = graph.settings
+    if graph.retrieving:
+        graph.retrieving.checkpoints = checkpoints
 except ConfigError as mistakes:
     raise Refusal(str(mistakes)) from None
+
+lend_library(ROOT)
 
 
 wildcard_constraints:
@@ -63,7 +65,7 @@ wildcard_constraints:
 
 onstart:
     try:
-        lab.check_results()
+        check_results()
     except ConfigError as mistake:
         raise WorkflowError(str(mistake)) from None
 
@@ -103,6 +105,6 @@ rule all:
     input:
         paths.TABLES,
         paper_figures(),
-        lab.documenting.cards(),
-        lab.study.results(),
-        lab.scene_analysis.results(),
+        model_cards(),
+        study_results(),
+        scene_results(),

@@ -1,6 +1,6 @@
 """Input functions that rules of several stages share.
 
-`settings` is the config, `graph` what rules share of the library (captionlab.workflow.graph).
+`settings` is the config, `graph` what rules share of the library (captionlab.graph).
 """
 
 # The papers of the run by name: rules.smk of each paper adds its own.

@@ -177,3 +177,8 @@ rule collect_reproduction:
         "sum up what this run reproduces"
     script:
         "../scripts/collect_reproduction.py"
+
+
+def model_cards():
+    """The cards of all models that are trained here."""
+    return [f"results/{section}/{name}/README.md" for section, name in trained_models()]

@@ -78,3 +78,18 @@ rule train_probe:
         "train probes on the states of {wildcards.captioner}"
     script:
         "../scripts/train_probe.py"
+
+
+def scene_results():
+    """The tables at the end of the analysis of scenes, if the config has one."""
+    scenes = settings.scene_analysis
+    if not scenes:
+        return []
+    return [
+        *expand(
+            "results/attention/{table}.parquet",
+            table=["densities", "differences", "rankings", "overlaps", "correlations"],
+        ),
+        *expand("results/ablation/{table}.parquet", table=["coverage", "effects", "splits"]),
+        *expand("results/probes/{captioner}/scores.parquet", captioner=[scenes.pretrained, scenes.finetuned]),
+    ]

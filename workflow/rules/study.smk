@@ -176,3 +176,8 @@ rule analyse_responses:
         "analyse the answers of {wildcards.participants} participants"
     script:
         "../scripts/analyse_responses.py"
+
+
+def study_results():
+    """The pages, the experiment and the review of the study, if the config has one."""
+    return ["results/study/web", "results/study/psychopy", "results/study/review.html"] if settings.study else []

@@ -11,10 +11,10 @@ from pathlib import Path
 import yaml
 from snakemake.utils import update_config
 
+from captionlab.config.whole import ConfigError, checked, named_paths
 from captionlab.files import read_yaml
+from captionlab.graph.retrieving import retrieval
 from captionlab.sources.table import SourceError
-from captionlab.workflow.config import ConfigError, checked, named_paths
-from captionlab.workflow.retrieving import retrieval
 
 ROOT = Path(__file__).absolute().parents[2]
 

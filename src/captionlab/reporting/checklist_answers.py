@@ -27,7 +27,7 @@ NOBODY = "Nobody took part: answers and judgements of this run, where it has any
 class Known:
     """Everything that a run knows about itself. A field is empty if the run has nothing of the kind."""
 
-    models: Sequence[Row]  # as captionlab.workflow.documenting describes them
+    models: Sequence[Row]  # as captionlab.graph.documents describes them
     parameters: Sequence[int]  # of each model, in the same order
     validated: Mapping[str, Validated | None]  # by section/name, for trained models
     seeds: Mapping[str, int]  # by section/name, for trained models

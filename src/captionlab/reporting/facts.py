@@ -35,7 +35,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that the run trained: its description from the config (captionlab.workflow.documenting) and its files."""
+    """A model that the run trained: its description from the config (captionlab.graph.documents) and its files."""
 
     described: Row
     config: Row  # its config.json

@@ -1,30 +1,14 @@
 """Where a table or a figure stands in the report of Snakemake, and which pages the index of the tables names."""
 
 import re
-from dataclasses import dataclass
 
+from captionlab.graph.software import Wildcards
 from captionlab.plugins import names
-from captionlab.workflow.basis import Wildcards
 
 # What is no paper's own.
 RUN = "this run"
 # How the name of a table starts that has a number in its paper.
 _NUMBERED = re.compile(r"(?:table|figure)\d+[a-z]?")
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page of the run that the index of its tables names: what a rule makes, and the file of that to open."""
-
-    title: str
-    sentence: str
-    made: str
-    entry: str = ""  # of a folder
-
-    @property
-    def file(self) -> str:
-        """The file that is opened."""
-        return f"{self.made}/{self.entry}" if self.entry else self.made
 
 
 def paper_of(wildcards: Wildcards) -> str:

@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from snakemake.exceptions import ApiError
-
 from captionlab.config import walking
+from captionlab.config.blocks import Block, root_of
 from captionlab.config.checking import check
+from captionlab.config.families import captioners, scorers
+from captionlab.config.judged import judgement_mistakes
+from captionlab.config.references import reference_mistakes
+from captionlab.config.reuse import Reused
+from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
 from captionlab.papers import check_papers
 from captionlab.plugins import PluginError, config_module
-from captionlab.workflow.blocks import Block, root_of
-from captionlab.workflow.families import captioners, scorers
-from captionlab.workflow.judgements import judgement_mistakes
-from captionlab.workflow.references import reference_mistakes
-from captionlab.workflow.reuse import Reused
-from captionlab.workflow.seeds import seeds_mistakes, spelled_out
 
 
 class ConfigError(ValueError):
@@ -26,13 +24,6 @@ class ConfigError(ValueError):
     def listing(cls, what: str, mistakes: list[str]) -> Self:
         """An error that lists mistakes, a line each."""
         return cls(f"{what}:\n" + "\n".join(f"  - {mistake}" for mistake in dict.fromkeys(mistakes)))
-
-
-class Refusal(ApiError):
-    """A ConfigError as Snakemake prints it: its sentences and nothing else."""
-
-    # Snakemake shows where in a Snakefile an error was raised, before and after its message.
-    __traceback__: Any = property(lambda self: None, lambda self, trace: None)
 
 
 def checked(config: Block, root: Path) -> Block:

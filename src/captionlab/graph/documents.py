@@ -5,18 +5,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
 from captionlab.config import walking
+from captionlab.config.blocks import KINDS, Block, normalise, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import training_of
 from captionlab.config.walking import Part
+from captionlab.graph.retrieving import below
+from captionlab.graph.scores import Scores
 from captionlab.judgements import JUDGED
 from captionlab.plugins import facts, headline
 from captionlab.sources.table import Source, hub_models, read_sources, serving
-from captionlab.workflow.basis import Basis
-from captionlab.workflow.blocks import KINDS, Block, normalise, without
-from captionlab.workflow.families import judgement_readers
-from captionlab.workflow.retrieving import below
 
 SECTIONS = ("captioners", "encoders", "scorers")
 # The rule that trains what comes about in one of these ways; KINDS has all ways.
@@ -37,12 +35,13 @@ REWARDING = {"retriever": "encoders", "scorer": "scorers"}
 Model = tuple[str, str]
 
 
-class Documenting:
-    """What a config says of the models and corpora that its jobs make."""
+class Documents(Scores):
+    """What a config says of the models and corpora that its jobs make.
 
-    def __init__(self, basis: Basis, seeds: Block):
-        """Take the config, and by section the blocks that have seeds."""
-        self.basis, self.seeds = basis, seeds
+    `trainings` has, by section and block with several seeds, the names of its trainings.
+    """
+
+    trainings: Mapping[str, Mapping[str, list[str]]]
 
     # -------------------------------------------------------------------------------------- what jobs make
     def used(self, section: str) -> list[str]:
@@ -52,7 +51,7 @@ class Documenting:
     @cached_property
     def _reached(self) -> set[Model]:
         """Everything that the asking parts of the config name, and what that names in turn; not what judges gave."""
-        config = self.basis.config
+        config = self.config
         found: set[Model] = set()
         ahead = self._named({key: config[key] for key in ASKING if key in config}, walking.root())
         while ahead:
@@ -76,84 +75,41 @@ class Documenting:
         walking.renamed(part, block, note)
         return found
 
-    def models(self) -> list[Model]:
+    def _weighted_models(self) -> list[Model]:
         """The models that the run has weights of, whoever trained them."""
         return [(s, n) for s in SECTIONS for n in self.used(s) if self._way(s, n) in WEIGHTED]
 
-    def trained(self) -> list[Model]:
+    def _trained_models(self) -> list[Model]:
         """Those of them that it trained."""
-        return [(section, name) for section, name in self.models() if self._way(section, name) in TRAINING[section]]
-
-    def corpora(self) -> list[str]:
-        """The corpora that the run reads or renders."""
-        return self.used("corpora")
+        return [
+            (section, name)
+            for section, name in self._weighted_models()
+            if self._way(section, name) in TRAINING[section]
+        ]
 
     def _way(self, section: str, name: str) -> str:
         # A snapshot comes about as its training does.
-        return KINDS[section](without(self.basis.config[section][name], "snapshot"))
+        return KINDS[section](without(self.config[section][name], "snapshot"))
 
-    def rule(self, section: str, name: str) -> str:
+    def _job(self, section: str, name: str) -> str:
         """The job that trained a model, below the folders of logs, measurements and provenance."""
         return f"{TRAINING[section][self._way(section, name)]}/{training_of(name)}"
 
     # ------------------------------------------------------------------------------------------------ files
-    def cards(self) -> list[str]:
-        """The card of each model that is trained here."""
-        return self.files(paths.CARD, self.trained())
-
-    def files(self, file: str, models: Iterable[Model]) -> list[str]:
-        """A file of each of these models."""
-        return [paths.model(file, *model) for model in models]
-
-    def tables(self, table: str) -> list[str]:
-        """A table of each corpus."""
-        return [paths.corpus(table, corpus) for corpus in self.corpora()]
-
-    def made(self) -> list[str]:
-        """What made each of the trained models."""
-        return [paths.provenance(self.rule(*model)) for model in self.trained()]
-
-    def matching(self) -> list[str]:
-        """How good each of the trained scorers is."""
-        return [paths.scorer("matching.parquet", name) for section, name in self.trained() if section == "scorers"]
-
     # --------------------------------------------------------------------------------------------- facts
 
-    @staticmethod
-    def training_rules() -> list[str]:
-        """The rules that train models."""
-        return sorted({rule for ways in TRAINING.values() for rule in ways.values()})
-
-    def decodings(self) -> Block:
-        """The decodings of the config, spelled out."""
-        return {name: self.basis.decoding(name) for name in sorted(self.basis.config["decodings"])}
-
-    @staticmethod
-    def metrics(tables: Iterable[str]) -> dict[str, str]:
-        """How the metrics of each of these tables of scores are implemented, in a line."""
-        return {table: headline("evaluation.metrics", table) for table in tables}
-
-    def judgements(self) -> dict[str, bool]:
-        """Of each set of judgements whether nobody judged."""
-        readers = judgement_readers()
-        return {name: readers[block["reader"]].simulated for name, block in self.basis.config["judgements"].items()}
-
-    def described_models(self) -> list[Block]:
-        """What the config says of each model, in the order of `models`."""
-        return [*self._described.values()]
-
-    def described_trained(self) -> list[Block]:
-        """The same of those that are trained here."""
-        return [self._described[model] for model in self.trained()]
+    def described_models(self, trained: bool = False) -> list[Block]:
+        """Return what the config says of each model that has weights, or of those that are trained here."""
+        return [self._described[model] for model in (self._trained_models() if trained else self._described)]
 
     @cached_property
     def _described(self) -> dict[Model, Block]:
-        return {model: self.described(*model) for model in self.models()}
+        return {model: self._description(*model) for model in self._weighted_models()}
 
-    def described(self, section: str, name: str) -> Block:
+    def _description(self, section: str, name: str) -> Block:
         """What the config says of a model: what it descends from and reads, who rewarded it, whose it stands for."""
         line = self._line(section, name)
-        blocks = [self.basis.config[section][one] for one in line]
+        blocks = [self.config[section][one] for one in line]
         family = str(blocks[-1]["family"])
         ways = [self._way(section, one) for one in line]
         trained = ways[0] in TRAINING[section]
@@ -164,7 +120,7 @@ class Documenting:
                 "family": family,
                 "headline": headline(section, family),
                 "reads": "pixels" if section == "encoders" else facts(section)[family].reads,
-                "job": self.rule(section, name) if trained else None,
+                "job": self._job(section, name) if trained else None,
                 "line": [
                     {"name": one, "way": way, "corpus": block.get("corpus") if way in TRAINING[section] else None}
                     for one, way, block in zip(line, ways, blocks, strict=True)
@@ -173,7 +129,7 @@ class Documenting:
                 "rewards": self._rewards(section, line),
                 "select": bool(blocks[0].get("validation", {}).get("select", False)),
                 "snapshot_of": training_of(name) if "snapshot" in blocks[0] else None,
-                "trainings": next((names for names in self.seeds[section].values() if name in names), []),
+                "trainings": next((names for names in self.trainings[section].values() if name in names), []),
                 "papers": self._papers(section, name),
                 "sources": [source for one in line for source in self._sources(section, one)],
             }
@@ -185,30 +141,30 @@ class Documenting:
             name: {
                 "reader": block["reader"],
                 "toy": block["reader"] == "toyworld",
-                "split": self.basis.evaluation_split(name),
+                "split": block["evaluation_split"],
                 "hub": block.get("repository"),
                 "sources": self._sources("corpora", name),
             }
-            for name, block in ((name, self.basis.corpora[name]) for name in self.corpora())
+            for name, block in ((name, self.config["corpora"][name]) for name in self.used("corpora"))
         }
 
     def _line(self, section: str, name: str) -> list[str]:
         """A model and those that it descends from, the oldest last."""
         line = [name]
-        while parent := self.basis.config[section][line[-1]].get("parent"):
+        while parent := self.config[section][line[-1]].get("parent"):
             line.append(parent)
         return line
 
     def _rewards(self, section: str, line: Iterable[str]) -> list[Model]:
         """The models that rewarded a captioner or one that it descends from."""
-        rewards = [reward for one in line for reward in self.basis.rewards(one)] if section == "captioners" else []
+        rewards = [reward for one in line for reward in self.rewards(one)] if section == "captioners" else []
         asked = [(of, reward[key]) for reward in rewards for key, of in REWARDING.items() if key in reward]
         return [*dict.fromkeys(asked)]
 
     def _papers(self, section: str, name: str) -> dict[str, list[str]]:
         """By paper whose block names a model: its labels there, where it has some."""
         found = {}
-        for paper, block in self.basis.config["papers"].items():
+        for paper, block in self.config["papers"].items():
             if (section, name) in self._of_papers[paper]:
                 labels: Mapping[str, Any] = block.get(section, {}) if section != "encoders" else {}
                 found[paper] = sorted(label for label, names in labels.items() if name in listed(names))
@@ -218,7 +174,7 @@ class Documenting:
     def _of_papers(self) -> dict[str, set[Model]]:
         """By paper what its block names."""
         part = walking.section("papers").of({})
-        blocks = self.basis.config["papers"]
+        blocks = self.config["papers"]
         return {paper: {*self._named(block, part.under(paper))} for paper, block in blocks.items()}
 
     @cached_property
@@ -230,7 +186,7 @@ class Documenting:
 
         The repository is that of a corpus, or of weights: a tokenizer that is taken from one has no say in a model.
         """
-        block, data = self.basis.config[section][name], Path(self.basis.data)
+        block, data = self.config[section][name], Path(self.settings.data)
         named = walking.named_paths(walking.section(section).under(name), block)
         weights = [below(path, data) for path in listed(block.get("weights", []))]
         bases = {source.name for source in (*serving(self._table, weights), *hub_models(weights))}

@@ -6,10 +6,10 @@ from typing import Any
 
 from snakemake.utils import update_config
 
+from captionlab.config.blocks import Block
 from captionlab.config.walking import takes_null
+from captionlab.config.whole import ConfigError
 from captionlab.files import RepeatedKeyError, read_yaml
-from captionlab.workflow.blocks import Block
-from captionlab.workflow.config import ConfigError
 
 _Place = tuple[Any, ...]
 

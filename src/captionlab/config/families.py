@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from captionlab import plugins
+from captionlab.config.blocks import has_captions
 from captionlab.config.captioners import CaptionerFacts
 from captionlab.config.corpora import CorpusFacts, JudgementFacts
 from captionlab.config.encoders import EncoderFacts
 from captionlab.config.metrics import MetricFacts
 from captionlab.config.rewards import RewardFacts
 from captionlab.config.scorers import ScorerFacts
-from captionlab.workflow.blocks import has_captions
 
 
 def captioners() -> Mapping[str, CaptionerFacts]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab.config import walking
+from captionlab.config.blocks import Block, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import with_seed
 from captionlab.config.walking import Part
-from captionlab.workflow.blocks import Block, without
 
 SECTIONS = ("encoders", "scorers", "captioners")
 

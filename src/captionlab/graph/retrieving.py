@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
+from captionlab.config.blocks import Block
 from captionlab.given import absent
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import hub_models, hub_source, read_sources, serving
-from captionlab.workflow.blocks import Block
 
 
 def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:

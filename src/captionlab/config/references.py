@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import product
 
-from captionlab.config.names import hint
-from captionlab.config.snapshots import snapshot_mistakes
-from captionlab.roles import ROLES
-from captionlab.workflow.blocks import (
+from captionlab.config.blocks import (
     GIVEN,
     TRAINING_DECODINGS,
     Block,
@@ -20,7 +17,10 @@ from captionlab.workflow.blocks import (
     model_kind,
     root_of,
 )
-from captionlab.workflow.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
+from captionlab.config.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
+from captionlab.config.names import hint
+from captionlab.config.snapshots import snapshot_mistakes
+from captionlab.roles import ROLES
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:

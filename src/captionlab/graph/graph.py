@@ -1,0 +1,62 @@
+"""The functions of a config that rules share."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from snakemake.exceptions import ApiError
+
+from captionlab import paths
+from captionlab.config.blocks import Block
+from captionlab.config.judged import with_judgements
+from captionlab.config.seeds import SECTIONS, trainings
+from captionlab.config.settings import Settings
+from captionlab.config.snapshots import with_snapshots
+from captionlab.config.whole import ConfigError, checked, named_paths
+from captionlab.failures import locked
+from captionlab.graph.documents import Documents
+from captionlab.graph.missing import MissingFiles
+from captionlab.graph.retrieving import Retrieving, retrieval
+from captionlab.graph.tagger import tagger_of
+
+
+class Refusal(ApiError):
+    """A ConfigError as Snakemake prints it: its sentences and nothing else."""
+
+    # Snakemake shows where in a Snakefile an error was raised, before and after its message.
+    __traceback__: Any = property(lambda self: None, lambda self, trace: None)
+
+
+class Graph(Documents):
+    """What jobs of a config read and depend on, as far as rules share it.
+
+    `config` is as the files and the command line give it; ConfigError lists what is wrong with it. `root` is the folder
+    of the Snakefile.
+    """
+
+    def __init__(self, config: Block, root: Path | str):
+        root = Path(root)
+        whole = with_judgements(checked(config, root))
+        self.trainings = {section: trainings(with_snapshots(config), section) for section in SECTIONS}
+        settings = Settings(whole, str((root / whole["data"]).resolve()), self.trainings["captioners"])
+        fetching = Retrieving(retrieval(whole, named_paths(whole), root)) if whole["retrieve"] else None
+        super().__init__(whole, settings, root, fetching)
+        self.tagger = tagger_of(settings, root)
+
+    def check_files(self) -> None:
+        """Raise a ConfigError that lists the files and folders that are not there, or whose names are ambiguous."""
+        MissingFiles(self.config, Path(self.settings.data), self.root).check(self.retrieving)
+
+
+def check_results() -> None:
+    """Raise a ConfigError if results may not be written."""
+    folder = next(folder for folder in (Path(paths.RESULTS), Path.cwd()) if folder.exists())
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(locked(folder.absolute()))
+
+
+def lend_library(root: Path) -> None:
+    """Let scripts import the library of the checkout `root`, also in an environment that Snakemake made."""
+    others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    library = str(root / "src")
+    os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])

@@ -1,0 +1,109 @@
+"""Scores of captions: which captioners have them in which evaluations, and the metrics that are commands."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from captionlab import paths
+from captionlab.config.blocks import Block, has_captions, root_of
+from captionlab.config.families import asked_tables, score_tables
+from captionlab.config.metrics import MetricFacts
+from captionlab.graph.trainings import Trainings
+from captionlab.judgements import JUDGED
+
+# The metric whose scores are made by commands of the section `metrics`.
+COMMAND, SECTION = "command", "metrics"
+# Printed are per cent; a scorer with at least this scale gives per cent already.
+PER_CENT = 100.0
+
+
+class Command(NamedTuple):
+    """The words of a command that are files, these files, and the file of its environment, if it has one."""
+
+    words: list[str]
+    files: list[str]
+    environment: list[str]
+
+
+class Scores(Trainings):
+    """The scores of captions of a config."""
+
+    def metrics(self, evaluation: str | None = None) -> Mapping[str, MetricFacts]:
+        """Return the facts of the metrics that an evaluation asks for, or of all metrics, by the name of the table."""
+        return (
+            score_tables() if evaluation is None else asked_tables(self.config, self.config["evaluations"][evaluation])
+        )
+
+    def scored_by(self, table: str) -> set[tuple[str, str]]:
+        """Return each captioner and evaluation that has scores in the table of a metric."""
+        references = score_tables()[table].references
+        return {
+            (captioner, evaluation)
+            for evaluation in self.config["evaluations"]
+            if table in self.metrics(evaluation)
+            for captioner in self._scored_captioners(evaluation, references)
+        }
+
+    def score_tables(self, judgements: str | None = None) -> dict[str, list[str]]:
+        """Return the tables of scores of all evaluations, or of a set of judgements, by the name of the metric."""
+        if judgements is not None:
+            return self._judged_tables(judgements)
+        found = {table: self._tables(table) for table in score_tables()}
+        return {table: files for table, files in found.items() if files}
+
+    def _tables(self, table: str) -> list[str]:
+        if table == COMMAND:
+            return self._command_tables()
+        places = sorted(self.scored_by(table), key=lambda place: place[::-1])
+        return list(dict.fromkeys(paths.scores(table, *place) for place in places))
+
+    def _judged_tables(self, judgements: str) -> dict[str, list[str]]:
+        commands = [f"{COMMAND}-{metric}" for metric in self.config["evaluations"][judgements][SECTION]]
+        files = {table: commands if table == COMMAND else [table] for table in self.metrics(judgements)}
+        return {table: [paths.scores(file, judgements, judgements) for file in files[table]] for table in files}
+
+    def _command_tables(self) -> list[str]:
+        """Return a table for each command, evaluation and captioner."""
+        return [
+            paths.evaluation(f"{COMMAND}-{metric}", captioner, name)
+            for name, evaluation in sorted(self.config["evaluations"].items())
+            for metric in sorted(evaluation[SECTION])
+            if not self.config[SECTION][metric]["references"] or self._is_described(evaluation)
+            for captioner in self._scored_captioners(name, self.config[SECTION][metric]["references"])
+        ]
+
+    def _is_described(self, evaluation: Block) -> bool:
+        """Return whether images of an evaluation have captions to compare others with."""
+        return any(has_captions(self.config["corpora"][corpus]) for corpus in evaluation["corpora"])
+
+    def _scored_captioners(self, evaluation: str, references: bool) -> list[str]:
+        """Return the captioners of an evaluation whose captions have scores, by a metric with or without references.
+
+        References themselves have no scores by a metric with references. Constructed and judged captions are studied
+        for what they are, and not as the captions of one captioner.
+        """
+        without = {"constructed", JUDGED, *(["human"] if references else [])}
+        names = sorted(self.config["evaluations"][evaluation]["captioners"])
+        captioners = self.config["captioners"]
+        return [name for name in names if captioners[root_of(self.config, name)]["family"] not in without]
+
+    def score_factors(self) -> dict[str, float]:
+        """Return the factor of the scores of each scorer and command in tables."""
+        # A probability and a cosine become per cent; by the default of CLIP's family they are per cent already.
+        scorers = {n: 1.0 if b["scale"] >= PER_CENT else PER_CENT for n, b in sorted(self.config["scorers"].items())}
+        return scorers | {f"{SECTION}.{name}": float(block["scale"]) for name, block in self.config[SECTION].items()}
+
+    def command(self, metric: str) -> Command:
+        """Return the files of a command that computes a metric, below the folder of data or by their absolute paths."""
+        block = self.config[SECTION][metric]
+        words = [word for word in shlex.split(block["command"]) if (Path(self.settings.data) / word).is_file()]
+        words = list(dict.fromkeys(words))
+        environment = [self.given(path) for path in environments(block)]
+        return Command(words, [self.given(word) for word in words], environment)
+
+
+def environments(metric: Block) -> list[str]:
+    """Return the file that describes the environment of a command; none if the command runs in captionlab's own."""
+    conda = [metric["conda"]] if "conda" in metric else []
+    return [*conda, *([f"{metric['venv']}/pyvenv.cfg"] if "venv" in metric else [])]
