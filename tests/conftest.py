@@ -1,4 +1,6 @@
+import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -75,6 +77,34 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets in {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Plan a run, as plans.plan; a config that an earlier test planned for the same targets is not planned again."""
+    from plans import plan  # which imports Snakemake
+
+    plans: dict[str, Any] = {}
+
+    def planned(config: Any, *targets: str, **options: Any) -> Any:
+        key = json.dumps([config, targets, options])
+        if key not in plans:
+            plans[key] = plan(config, tmp_path_factory.mktemp("plan"), *targets, **options)
+        return plans[key]
+
+    return planned
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Copy the library and the workflow, so that a test can change them."""
+    root, copy = Path(__file__).parents[1], tmp_path / "checkout"
+    for folder in ("src/captionlab", "workflow"):
+        shutil.copytree(root / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "Snakefile", copy)
+    for folder in ("config", "envs", "resources"):
+        (copy / folder).symlink_to(root / folder)
+    return copy
 
 
 @pytest.fixture

@@ -1,26 +1,22 @@
-"""The table and claims of the HL paper on made-up captions, scored for real, and what it asks of a graph."""
+"""The table and claims of the HL paper on made-up captions, scored for real, and what the paper asks of a run."""
 
 import csv
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import sacrebleu
-import yaml
 from answers import Answers
 from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
+from plans import config_of
 
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, score_corpus
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
+from captionlab.papers.hl.config import run_mistakes
 from captionlab.papers.hl.evidence import evidence
-from captionlab.papers.hl.paper import Hl
 from captionlab.reporting.claims import read_claims
 from captionlab.schemas import GENERATED
 from captionlab.tables import read_table, write_table
-from captionlab.workflow.experiments import Experiments
 
 CORPORA = {"scene": "places", "rationale": "reasons", "object": "things"}
 REFERENCES = ["in a big red car at night", "the man is at the beach today"]
@@ -204,70 +200,56 @@ def test_what_is_published_bears_the_claims_out():
     assert [row["verdict"] for row in judged(claims, differences, "hl").records] == ["holds"] * (3 + 1 + 4)
 
 
-# --- the graph ---
+# --- the plan ---
 
 
 @pytest.fixture
 def config():
     """The toy world with its overlay."""
-    first, overlay = (yaml.safe_load((ROOT / "config" / name).read_text()) for name in ("config.yaml", "toy_hl.yaml"))
-    for section, blocks in overlay.items():
-        first[section] |= blocks
-    return first
+    return config_of("config", "toy_hl")
 
 
-def test_the_overlay_asks_for_the_table(config):
-    lab = Experiments(config, ROOT)
-    (paper,) = (paper for paper in lab.papers.papers if paper.name == "hl")
-    assert paper.tables() == ["hl_baselines"]
-    assert [(c["axis"], c["model"], c["job"]["captioner"]) for c in paper.summarised().params["cells"]] == [
+def cells(plan):
+    return plan.job("summarise_hl").params["cells"]
+
+
+def test_the_overlay_asks_for_the_table(config, planned):
+    plan = planned(config)
+    assert plan.tables("hl") == ["hl_baselines"]
+    assert [(cell["axis"], cell["model"], cell["job"]["captioner"]) for cell in cells(plan)] == [
         ("object", "BLIP", "toy-blip-object"), ("scene", "BLIP", "toy-blip-scene"),
         ("object", "ClipCap", "toy-clipcap-object"), ("scene", "ClipCap", "toy-clipcap-scene"),
         ("object", "GIT", "toy-git-object"), ("scene", "GIT", "toy-git-scene"),
     ]  # fmt: skip
-    assert paper.summarised().inputs["sacrebleu"][1] == "results/evaluation/toy-blip-scene/scene-axis/sacrebleu.parquet"
-    assert paper.tabulated().inputs["values"] == "results/reporting/hl/values.parquet"
-    assert {*lab.papers.evidence()} >= {"hl_differences", "hl_claims", "hl_published"}
+    sacrebleu = plan.job("summarise_hl").inputs["sacrebleu"]
+    assert sacrebleu[1] == "results/evaluation/toy-blip-scene/scene-axis/sacrebleu.parquet"
+    assert plan.job("tabulate_hl").inputs["values"] == "results/reporting/hl/values.parquet"
+    assert plan.job("check_claims").inputs.keys() >= {"hl_differences", "hl_claims", "hl_published", "hl_cells"}
 
 
-def test_the_published_models_are_planned_on_every_axis(tmp_path):
-    """config/hl.yaml, with all files that it names, as empty ones, in their places."""
-    config = yaml.safe_load((ROOT / "config" / "hl.yaml").read_text())
-    for block in (*config["encoders"].values(), *config["captioners"].values()):
-        for place in (tmp_path / block[key] for key in ("weights", "tokenizer") if key in block):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.touch() if place.suffix else place.mkdir(exist_ok=True)
-    for place in (tmp_path / file for block in config["corpora"].values() for file in block["annotations"].values()):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
-    (tmp_path / "coco" / "train2014").mkdir(parents=True)
-    lab = Experiments({**config, "data": str(tmp_path)}, ROOT)
-    (paper,) = (paper for paper in lab.papers.papers if paper.name == "hl")
-    found = {(cell["model"], cell["axis"]): cell["job"] for cell in paper.summarised().params["cells"]}
+def test_the_published_models_are_planned_on_every_axis(planned):
+    """config/hl.yaml, with all files that it names in their places."""
+    plan = planned(config_of("hl"))
+    found = {(cell["model"], cell["axis"]): cell["job"] for cell in cells(plan)}
     rows, columns = published("hl").rows("baselines"), published("hl").columns("baselines")
     assert found.keys() == {(model, axis) for model in rows for axis in columns}
     assert {model: {job["decoding"] for (name, _), job in found.items() if name == model} for model in MODELS} == {
         "ClipCap": {"beam5"}, "BLIP": {"nucleus"}, "GIT": {"nucleus"},
     }  # fmt: skip
-    command = ["snakemake", "--dry-run", "--cores", "1", "--snakefile", str(ROOT / "Snakefile"), "--directory"]
-    options = [str(tmp_path / "run"), "--configfile", str(ROOT / "config" / "hl.yaml"), "--config", f"data={tmp_path}"]
-    done = subprocess.run([sys.executable, "-m", *command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout.partition("Job stats:")[2], re.MULTILINE))
-    assert (jobs["import_captioner"], jobs["import_encoder"], jobs["score_sacrebleu"]) == ("12", "9", "12")
+    assert (len(plan.of("import_captioner")), len(plan.of("import_encoder"))) == (12, 9)
+    assert len(plan.of("score_captions", table="sacrebleu")) == 12
 
 
-def test_only_evaluations_that_ask_for_it_have_sacrebleu(config):
-    tables = Experiments(config, ROOT).score_tables()["sacrebleu"]
-    assert {path.split("/")[3] for path in tables} == {"scene-axis", "object-axis"}
-    plain = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    assert "sacrebleu" not in Experiments(plain, ROOT).score_tables()
+def test_only_evaluations_that_ask_for_it_have_sacrebleu(config, planned):
+    jobs = planned(config).of("score_captions", table="sacrebleu")
+    assert {job.wildcards["evaluation"] for job in jobs} == {"scene-axis", "object-axis"}
+    assert not planned(config_of("config")).of("score_captions", table="sacrebleu")
 
 
-def test_several_trainings_of_a_model(config):
-    config["captioners"]["toy-blip-scene"] = {**config["captioners"]["toy-blip-scene"], "seeds": [1, 2]}
-    (paper,) = (paper for paper in Experiments(config, ROOT).papers.papers if paper.name == "hl")
-    names = [cell["job"]["captioner"] for cell in paper.summarised().params["cells"] if cell["model"] == "BLIP"]
+def test_several_trainings_of_a_model(config, planned):
+    config["captioners"]["toy-blip-scene"]["seeds"] = [1, 2]
+    plan = planned(config, "results/reporting/hl/values.parquet")
+    names = [cell["job"]["captioner"] for cell in cells(plan) if cell["model"] == "BLIP"]
     assert names == ["toy-blip-object", "toy-blip-scene", "toy-blip-scene-2"]
 
 
@@ -293,5 +275,5 @@ def test_several_trainings_of_a_model(config):
 )
 def test_a_mistake_is_a_sentence(config, answers: Answers, what, change, names):
     change(config["papers"]["hl"], config["evaluations"])
-    said, *_ = Hl.mistakes(config, "papers.hl", config["papers"]["hl"])
+    said, *_ = run_mistakes(config, "papers.hl", config["papers"]["hl"])
     answers.hold(what, said, names)

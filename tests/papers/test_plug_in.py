@@ -1,38 +1,48 @@
-"""A paper that nobody has heard of: a folder, its name in the list of papers, and its block of a config."""
+"""A paper that nobody has heard of: a folder, and its block of a config."""
 
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from paper_jobs import ROOT, Named
+from plans import config_of, plan_in
 
 import captionlab.papers
-from captionlab.plugins import PluginError
-from captionlab.workflow import papers
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.report import labels_of, paper_of
+from captionlab.config.whole import ConfigError
+from captionlab.graph import report
 
+RULES = """
+rule tabulate_rhymes:
+    input:
+        summary="results/reporting/summary.parquet",
+        published=own(ROOT / "src/captionlab/papers/rhymes/published.csv"),
+    output:
+        tables=expand(
+            "results/reporting/rhymes/rhymes_{name}.{ending}", name=["table1_scores", "table2_words"], ending=FORMATS
+        ),
+        pictures=directory("results/reporting/rhymes/pictures"),
+        cells="results/reporting/rhymes/cells.parquet",
+        provenance="results/provenance/tabulate_rhymes.json",
+    log:
+        "results/logs/tabulate_rhymes.log",
+    params:
+        **graph.software("tabulate_paper", loads={"captionlab.papers.rhymes.tables": []}),
+        module="captionlab.papers.rhymes.tables",
+        provenance=lambda wildcards: graph.provenance(),
+    script:
+        "../../../../workflow/scripts/tabulate_paper.py"
+
+
+papers["rhymes"] = Paper(
+    citation="Nobody 1999, *Rhymes*",
+    tables=rules.tabulate_rhymes.output.tables,
+    evidence=lambda: ({}, {}),
+)
+"""
 FILES = {
     "__init__.py": '"""A paper."""\n',
-    "paper.py": """
-from captionlab import paths
-from captionlab.reporting.paper import Needs, Paper
-
-
-class Rhymes(Paper):
-    name = "rhymes"
-    citation = "Nobody 1999, *Rhymes*"
-
-    def tables(self):
-        return ["rhymes_table1_scores", "rhymes_table2_words"] if self.block else []
-
-    def tabulated(self):
-        return Needs({"summary": paths.reporting("summary.parquet")})
-
-PAPER = Rhymes
-""",
+    "rules.smk": RULES,
     "tables.py": """
 from captionlab.reporting.render import Block, Cell, Column, Table
 
@@ -66,87 +76,61 @@ def evidence(inputs, params):
 from pydantic import Field
 
 from captionlab.config.model import Model
+from captionlab.config.papers import PaperFacts
+
+FACTS = PaperFacts()
 
 
 class Config(Model):
     comparable: bool = Field(description="whether published numbers may be compared with those of the run")
+
+
+def run_mistakes(config, where, block):
+    yield from ()
 """,
 }
+CONFIG = {
+    "seed": 1,
+    "spice": "off",
+    "corpora": {"world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"train": 8, "test": 8}}},
+    "captioners": {"given": {"family": "file", "captions": {"world": "given.csv"}}},
+    "evaluations": {"main": {"captioners": ["given"], "corpora": ["world"]}},
+}
+ASKED = {**CONFIG, "papers": {"rhymes": {"comparable": False}}}
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
-    """As much of a graph as papers ask for, where the new paper is the only one."""
-    folder = tmp_path / "papers" / "rhymes"
-    folder.mkdir(parents=True)
-    for name, text in FILES.items():
-        (folder / name).write_text(text)
+def add(checkout):
+    """Add the paper to a copy of the checkout, as a folder of this name."""
+
+    def add(name="rhymes"):
+        folder = checkout / "src" / "captionlab" / "papers" / name
+        folder.mkdir()
+        for file, text in FILES.items():
+            (folder / file).write_text(text)
+        return folder
+
+    return add
+
+
+def test_its_folder_is_all_that_the_workflow_needs(checkout, add, tmp_path, monkeypatch):
+    before = plan_in(checkout, CONFIG, tmp_path / "plan")
+    folder = add()
+    assert plan_in(checkout, CONFIG, tmp_path / "plan") == before  # a config that does not ask for it
+    planned = plan_in(checkout, ASKED, tmp_path / "plan", "all", "results/tables")
+    assert {"summarise_rhymes", "plot_rhymes"}.isdisjoint(planned.rules())
+    assert planned.tables("rhymes") == ["rhymes_table1_scores", "rhymes_table2_words"]
+    assert planned.job("tabulate_rhymes").params["code"]
+    assert {"rhymes_claims", "rhymes_published", "rhymes_cells"} <= planned.job("check_claims").inputs.keys()
+    assert planned.job("collect_tables").params["papers"] == {"rhymes": "Nobody 1999, *Rhymes*"}
     monkeypatch.setattr(captionlab.papers, "__path__", [*captionlab.papers.__path__, str(folder.parent)])
-    for module in (papers, captionlab.papers):
-        monkeypatch.setattr(module, "PAPERS", ("rhymes",))
-    return SimpleNamespace(
-        root=tmp_path, config={"papers": {"rhymes": {"comparable": False}}},
-        software=lambda script, *libraries, loads: {"code": " ".join([script, *loads]), "versions": libraries},
-    )  # fmt: skip
+    its_tables_are_written(planned.job("tabulate_rhymes"), tmp_path)
 
 
-def graph_of(lab):
-    return papers.Papers(lab, [captionlab.papers.paper_class(name)(lab) for name in captionlab.papers.PAPERS], {})
-
-
-def test_its_folder_is_all_that_the_graph_needs(lab):
-    made = graph_of(lab)
-    assert [job.name for verb in ("summarise", "tabulate", "plot") for job in made.jobs(verb)] == ["tabulate_rhymes"]
-    (job,) = made.jobs("tabulate")
-    assert job.params["code"] == "tabulate_paper captionlab.papers.rhymes.tables"
-    assert [Path(path).name for path in made.tables()][::4] == ["rhymes_table1_scores.csv", "rhymes_table2_words.csv"]
-    assert {*made.evidence()} == {"rhymes_claims", "rhymes_published", "rhymes_cells"}
-    assert made.citations() == {"rhymes": "Nobody 1999, *Rhymes*"}
-
-
-def test_what_a_table_says_of_comparing_measures_nothing_again():
-    """A summary is hours of resampling, and depends on no label and on no verdict."""
-
-    def parameters(comparable):
-        config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-        for block in config["papers"].values():
-            block["comparable"] = comparable
-        made = Experiments(config, ROOT).papers
-        return [{job.name: resolved(job.params) for job in made.jobs(verb)} for verb in ("summarise", "tabulate")]
-
-    def resolved(params):
-        return {name: value(None) if callable(value) else value for name, value in params.items()}
-
-    (summaries, tables), (same, others) = parameters(False), parameters(True)
-    assert summaries.keys() == {"summarise_discritune", "summarise_probing", "summarise_scenes"}
-    assert same == summaries
-    assert all(tables[name] != params for name, params in others.items())
-
-
-def test_a_paper_that_lacks_a_file_is_an_error_at_start(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
-    papers.check_papers()
-    (tmp_path / "papers" / "rhymes" / "published.csv").unlink()
-    with pytest.raises(PluginError, match=r"papers/rhymes lacks published\.csv"):
-        papers.check_papers()
-    monkeypatch.setattr(papers, "PAPERS", ("two_words",))
-    with pytest.raises(PluginError, match="the name 'two_words' must be of lower-case letters and digits"):
-        papers.check_papers()
-
-
-def test_without_its_block_it_asks_for_nothing(lab):
-    lab.config = {}
-    made = graph_of(lab)
-    assert [*made.jobs("summarise"), *made.jobs("tabulate"), *made.jobs("plot"), *made.tables()] == []
-    assert made.evidence() == made.evidence_params() == made.compared() == {}
-
-
-def test_its_tables_are_written(lab, tmp_path):
-    made = graph_of(lab)
-    (job,) = made.jobs("tabulate")
-    outputs = [str(tmp_path / Path(path).name) for path in job.outputs["tables"]]
+def its_tables_are_written(job, folder):
+    outputs = [str(folder / Path(path).name) for path in job.outputs["tables"]]
+    others = {"pictures": folder / "pictures", "cells": folder / "cells.parquet"}
     params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})
-    others = {"pictures": tmp_path / "pictures", "cells": tmp_path / "cells.parquet"}
     given = SimpleNamespace(input=Named(**job.inputs), params=params, output=Named(tables=outputs, **others))
     main = runpy.run_path(str(ROOT / "workflow" / "scripts" / "tabulate_paper.py"))["main"]
     main(given)
@@ -156,8 +140,39 @@ def test_its_tables_are_written(lab, tmp_path):
         main(given)
 
 
-def test_its_tables_stand_in_a_category_of_their_own(lab, monkeypatch):
-    monkeypatch.setattr("captionlab.workflow.report.PAPERS", ("rhymes",))
+def test_what_a_table_says_of_comparing_measures_nothing_again(planned):
+    """A summary is hours of resampling, and depends on no label and on no verdict."""
+
+    def parameters(comparable):
+        config = config_of("config")
+        for block in config["papers"].values():
+            block["comparable"] = comparable
+        jobs = planned(config).jobs
+        return [
+            {job.rule: job.params for job in jobs if job.rule in {f"{verb}_{paper}" for paper in config["papers"]}}
+            for verb in ("summarise", "tabulate")
+        ]
+
+    (summaries, tables), (same, others) = parameters(False), parameters(True)
+    assert summaries.keys() == {"summarise_discritune", "summarise_probing", "summarise_scenes"}
+    assert same == summaries
+    assert all(tables[name] != params for name, params in others.items())
+
+
+def test_a_paper_that_lacks_a_file_is_an_error_at_start(checkout, add, tmp_path):
+    (add() / "published.csv").unlink()
+    with pytest.raises(ConfigError, match=r"papers/rhymes lacks published\.csv"):
+        plan_in(checkout, CONFIG, tmp_path / "plan")
+
+
+def test_a_paper_that_figures_could_not_be_called_after_is_an_error_at_start(checkout, add, tmp_path):
+    add("two_words")
+    with pytest.raises(ConfigError, match="the name 'two-words' must be of lower-case letters and digits"):
+        plan_in(checkout, CONFIG, tmp_path / "plan")
+
+
+def test_its_tables_stand_in_a_category_of_their_own(monkeypatch):
+    monkeypatch.setattr(report, "names", lambda package: ("rhymes",))
     wildcards = SimpleNamespace(name="rhymes_table1_scores", ending="csv")
-    assert paper_of(wildcards) == "rhymes"
-    assert labels_of(wildcards)["table"] == "table 1, scores"
+    assert report.paper_of(wildcards) == "rhymes"
+    assert report.labels_of(wildcards)["table"] == "table 1, scores"
