@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from captionlab import paths
-from captionlab.judgements import JUDGED
 
 Block = dict[str, Any]
+
+# Marks judged captions in a config: it is the family of their captioner, and the reader and only split of their corpus.
+JUDGED = "judged"
 
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed", JUDGED}

@@ -6,9 +6,8 @@ evaluation of the one on the other, all by the name of the set. So every metric 
 
 from collections.abc import Iterator
 
-from captionlab.config.blocks import Block
+from captionlab.config.blocks import JUDGED, Block
 from captionlab.config.families import score_tables
-from captionlab.judgements import JUDGED
 
 # Sections in which a set has a block of its own.
 SECTIONS = ("corpora", "captioners", "evaluations")

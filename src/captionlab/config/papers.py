@@ -1,5 +1,6 @@
 """Types that the blocks of papers share, and what the workflow must know of a paper."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -7,6 +8,11 @@ from typing import Annotated
 from annotated_types import Len
 
 from captionlab.config.model import Ref, Unique
+from captionlab.plugins import ROOT, PluginError, names
+
+_FOLDER = ROOT / "papers"
+# What every paper has.
+PARTS = ("config.py", "rules.smk", "tables.py", "evidence.py", "claims.yaml", "published.csv")
 
 Corpora = Annotated[dict[str, Annotated[str, Ref("corpora")]], Len(1)]
 Training = Annotated[str, Ref("captioners", trainings=True)]
@@ -33,3 +39,14 @@ class PaperFacts:
 def listed(names: str | Sequence[str]) -> list[str]:
     """Return a name, or several names, as a list."""
     return [names] if isinstance(names, str) else list(names)
+
+
+def check_papers() -> None:
+    """Raise PluginError for a paper whose folder has no usable name or lacks what every paper has."""
+    for name in names("papers"):
+        if not re.fullmatch("[a-z0-9]+", name):
+            raise PluginError(f"captionlab.papers: the name {name!r} must be of lower-case letters and digits")
+        if missing := [file for file in PARTS if not (_FOLDER / name / file).is_file()]:
+            raise PluginError(
+                f"{_FOLDER / name} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs"
+            )

@@ -26,10 +26,10 @@ SECTIONS = (
 class Settings:
     """The sections of a config, each block a model; `config` was checked and has all defaults."""
 
-    def __init__(self, config: Block, data: str, trainings: Block):
+    def __init__(self, config: Block, data: str, trainings: Mapping[str, list[str]]):
         self.name: str = config["name"]
         self.data = data
-        self.trainings: Mapping[str, list[str]] = trainings
+        self.trainings = trainings
         self.seed: int = config["seed"]
         self.spice: str = config["spice"] or "off"
         blocks = {section: config[section] for section in SECTIONS}

@@ -9,11 +9,11 @@ from captionlab.config.blocks import Block, root_of
 from captionlab.config.checking import check
 from captionlab.config.families import captioners, scorers
 from captionlab.config.judged import judgement_mistakes
+from captionlab.config.papers import check_papers
 from captionlab.config.references import reference_mistakes
 from captionlab.config.reuse import Reused
 from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
-from captionlab.papers import check_papers
 from captionlab.plugins import PluginError, config_module
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config import walking
-from captionlab.config.blocks import KINDS, Block, normalise, without
+from captionlab.config.blocks import JUDGED, KINDS, Block, normalise, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import training_of
 from captionlab.config.walking import Part
 from captionlab.graph.retrieving import below
 from captionlab.graph.scores import Scores
-from captionlab.judgements import JUDGED
 from captionlab.plugins import facts, headline
 from captionlab.sources.table import Source, hub_models, read_sources, serving
 

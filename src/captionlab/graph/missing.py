@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from captionlab import paths
-from captionlab.config.blocks import Block, located
+from captionlab.config.blocks import JUDGED, Block, located
 from captionlab.config.families import captioners, encoders, judgement_readers
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
@@ -15,7 +15,6 @@ from captionlab.given import absent
 from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.scores import environments
 from captionlab.graph.tagger import BUNDLED_TAGGER
-from captionlab.judgements import JUDGED
 
 # How the names of scripts end.
 SCRIPTS = (".py", ".sh", ".R", ".pl", ".jl")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from captionlab import paths
 from captionlab.config.blocks import (
+    JUDGED,
     OF_REFERENCES,
     TRAINING_DECODINGS,
     Block,
@@ -17,7 +18,6 @@ from captionlab.config.blocks import (
 from captionlab.config.families import captioners
 from captionlab.config.snapshots import training_of
 from captionlab.graph.models import Models
-from captionlab.judgements import JUDGED
 
 # Keys of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")

@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from captionlab.config.blocks import JUDGED
 from captionlab.corpora.inputs import CorpusError
 from captionlab.generation.captions import generated_rows, one_line
 from captionlab.groups import read_chosen
-from captionlab.judgements import JUDGED
 from captionlab.judgements.readers.entries import Described, Preferred, Rated
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
 from captionlab.plugins import defined, facts
