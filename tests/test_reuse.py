@@ -31,9 +31,9 @@ from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import import_scorer, load_scorer, save_scorer
 from captionlab.tables import read_table, write_table
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 # No head is 64 wide, and other settings are not the defaults either.
@@ -121,7 +121,7 @@ def planned(data: Path, **changes) -> Experiments:
         for key in inner:
             block = block[key]
         block[last] = value
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     lab.check_files()
     return lab
 

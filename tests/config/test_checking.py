@@ -10,7 +10,7 @@ import yaml
 from captionlab.config.checking import check
 from captionlab.config.training import OBJECTIVES
 from captionlab.plugins import defined
-from captionlab.workflow.config import ConfigError, checked
+from captionlab.config.whole import ConfigError, checked
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,7 +23,7 @@ from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.grpo.objective import Grpo
 from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical.objective import SelfCritical
-from captionlab.workflow.families import captioners, scorers
+from captionlab.config.families import captioners, scorers
 
 
 def models(name):

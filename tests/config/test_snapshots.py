@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from workflow.test_config import CONFIG, ROOT
 
-from captionlab.workflow.config import checked
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import checked
+from captionlab.graph.graph import Graph
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_snapshot_is_as_its_training(config):
 
 
 def test_one_job_trains_and_others_take_its_snapshots(config):
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert lab.of_kind("captioners", "finetuned").split("|").count("child") == 1
     assert lab.of_kind("captioners", "snapshot") == "child@1|child@2|scened@1"
     job = SimpleNamespace(captioner="child@2")
@@ -40,14 +40,14 @@ def test_one_job_trains_and_others_take_its_snapshots(config):
 def test_a_training_without_snapshots_depends_on_none(config):
     del config["captioners"]["child"]["snapshots"]
     config["evaluations"]["main"]["captioners"].remove("child@1")
-    assert "snapshots" not in Experiments(config, ROOT).captioner_block(SimpleNamespace(captioner="child"))
+    assert "snapshots" not in Graph(config, ROOT).captioner_block(SimpleNamespace(captioner="child"))
 
 
 def test_each_of_several_trainings_has_its_snapshots(config):
     config["captioners"]["child"]["seeds"] = [1, 7]
     config["captioners"]["grandchild"] = {**CONFIG["captioners"]["child"], "parent": "child@2", "seeds": [1, 7]}
     config["papers"]["discritune"]["captioners"]["DiscriTune-COCO"] = "child@1"
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert lab.evaluations["main"]["captioners"] == ["base", "child@1", "child-7@1", "child", "child-7", "people"]
     assert lab.trainings["child@1"] == ["child@1", "child-7@1"]
     parents = [lab.captioners[name]["parent"] for name in ("grandchild", "grandchild-7")]
@@ -59,14 +59,14 @@ def test_each_of_several_trainings_has_its_snapshots(config):
 def test_adapters_are_read_with_the_parent_of_the_training(config):
     config["captioners"]["child"]["lora"] = {}
     config["captioners"]["on-top"] = {**CONFIG["captioners"]["child"], "parent": "child@1", "lora": {}}
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert lab.ancestors("child@1") == ["base"]
     assert lab.ancestors("on-top") == ["child@1", "base"]
 
 
 def test_a_snapshot_has_a_card_of_its_own_and_its_training_another(config):
     config["evaluations"]["main"]["captioners"].remove("child")
-    found = Experiments(config, ROOT).documenting
+    found = Graph(config, ROOT).documenting
     described = {model["name"]: model for model in found.described_trained()}
     assert described["child@1"]["snapshot_of"] == "child"
     assert described["child"]["snapshot_of"] is None

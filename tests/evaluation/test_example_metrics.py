@@ -12,8 +12,8 @@ import yaml
 from PIL import Image
 from snakemake.utils import update_config
 
-from captionlab.workflow.config import checked
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import checked
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "metrics"
@@ -89,7 +89,7 @@ def test_the_config_names_files_that_are_there():
     config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
     update_config(config, yaml.safe_load((EXAMPLES / "config.yaml").read_text()))
     checked(config, ROOT)
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     lab.check_files()
     assert [*config["metrics"]] == ["bertscore", "polos"]
     for name, block in config["metrics"].items():

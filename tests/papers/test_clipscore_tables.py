@@ -1,15 +1,16 @@
 """The tables and claims of the paper about CLIPScore on made-up correlations."""
 
+import copy
 import csv
-from types import SimpleNamespace
 
 import pytest
 from answers import Answers
 from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
+from captionlab.papers.clipscore.config import run_mistakes
 from captionlab.papers.clipscore.evidence import evidence
-from captionlab.papers.clipscore.paper import Clipscore
+
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.tables import write_table
 
@@ -142,22 +143,42 @@ def test_without_judgements_of_people_claims_are_not_tested(made):
     assert {row["evidence"] for row in found.values()} == {"tested with judgements of people (docs/data.md)"}
 
 
-def lab_of(block, readers):
-    sets = {name: {"reader": reader, "clipscore": ["b32"]} for name, reader in readers.items()}
-    judgements = SimpleNamespace(simulated=lambda name: readers[name] == "simulated")
-    return SimpleNamespace(config={"papers": {"clipscore": block}, "judgements": sets}, judgements=judgements)
+
+PAIRS = {"annotations": "consensus.mat", "pairs": "pairs.mat"}
+RATINGS = {"reader": "flickr8k-cf", "corpus": "photos", "annotations": "crowd.txt", "captions": "captions.txt"}
+CONFIG = {
+    "seed": 1,
+    "spice": "off",
+    "corpora": {
+        "world": {"reader": "toyworld", "domain": "coco", "seed": 1, "images": {"test": 16}},
+        "photos": {"reader": "karpathy", "annotations": "photos.json", "images": "photos"},
+        "pascal": {"reader": "pascal-50s", **PAIRS, "images": "jpegs"},
+    },
+    "encoders": {"b32": {"family": "clip", "weights": "clip.pt"}},
+    "judgements": {
+        "expert": {"reader": "simulated", "corpus": "world", "images": 8, "clipscore": ["b32"]},
+        "cf": {**RATINGS, "clipscore": ["b32"]},
+        "pascal-50s": {"reader": "pascal-50s", "corpus": "pascal", **PAIRS, "clipscore": ["b32"]},
+    },
+    "papers": {"clipscore": {**BLOCK, "judgements": {**BLOCK["judgements"], "Pascal-50S": "pascal-50s"}}},
+}
 
 
-def test_what_it_asks_of_the_graph():
-    paper = Clipscore(lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}))
-    assert paper.tables() == [TABLE_1, TABLE_2]
-    asked = paper.tabulated()
-    assert asked.inputs["correlations"] == [
-        "results/judgements/expert/correlations.parquet", "results/judgements/cf/correlations.parquet",
-    ]  # fmt: skip
-    assert asked.params == {"labels": ["Flickr8k-Expert", "Flickr8k-CF"], "simulated": ["Flickr8k-Expert"]}
-    assert paper.judged().inputs == {"differences": ["results/judgements/cf/differences.parquet"]}
-    assert Clipscore(SimpleNamespace(config={})).tables() == []
+def test_tables_are_those_that_there_are_judgements_for(planned):
+    plan = planned(CONFIG)
+    assert plan.tables("clipscore") == [TABLE_1, TABLE_2, "clipscore_table4_pascal"]
+    job = plan.job("tabulate_clipscore")
+    assert job.inputs["correlations"] == [
+        f"results/judgements/{name}/correlations.parquet" for name in ("expert", "cf", "pascal-50s")
+    ]
+    assert job.params["labels"] == ["Flickr8k-Expert", "Flickr8k-CF", "Pascal-50S"]
+    assert job.params["simulated"] == ["Flickr8k-Expert"]
+
+
+def test_claims_are_judged_by_ratings_of_people_alone(planned):
+    job = planned(CONFIG).job("check_claims")
+    assert job.inputs["clipscore_differences"] == ["results/judgements/cf/differences.parquet"]
+    assert job.params["papers"]["clipscore"]["labels"] == ["Flickr8k-CF"]
 
 
 def pairs(metric, shares, n=40):
@@ -201,24 +222,18 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
 
 
 def test_an_encoder_that_scores_no_judgements(answers: Answers):
-    config = lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}).config
-    assert [*Clipscore.mistakes(config, "papers.clipscore", BLOCK)] == []
+    config = copy.deepcopy(CONFIG)
+    assert [*run_mistakes(config, "papers.clipscore", BLOCK)] == []
     config["judgements"]["cf"]["clipscore"] = []
-    (said,) = Clipscore.mistakes(config, "papers.clipscore", BLOCK)
+    (said,) = run_mistakes(config, "papers.clipscore", BLOCK)
     answers.hold("an encoder of the paper that scores none of its judgements", said, "papers.clipscore.encoder")
 
 
 def test_a_set_of_the_wrong_kind_and_a_set_that_is_named_twice(answers: Answers):
+    config = {"judgements": {"foil": {"reader": "foil", "clipscore": ["b32"]}}}
     block = {**BLOCK, "judgements": {"Flickr8k-Expert": "foil"}}
-    (said,) = Clipscore.mistakes(lab_of(block, {"foil": "foil"}).config, "papers.clipscore", block)
+    (said,) = run_mistakes(config, "papers.clipscore", block)
     answers.hold("pairs of captions in place of ratings", said, "papers.clipscore.judgements.Flickr8k-Expert")
     block = {**BLOCK, "judgements": {"FOIL-1": "foil", "FOIL-4": "foil"}}
-    (said,) = Clipscore.mistakes(lab_of(block, {"foil": "foil"}).config, "papers.clipscore", block)
+    (said,) = run_mistakes(config, "papers.clipscore", block)
     answers.hold("a set of judgements under two labels", said, "papers.clipscore.judgements has 'foil'")
-
-
-def test_claims_are_judged_by_ratings_alone():
-    block = {**BLOCK, "judgements": {"Flickr8k-CF": "cf", "Pascal-50S": "pascal"}}
-    paper = Clipscore(lab_of(block, {"cf": "flickr8k-cf", "pascal": "pascal-50s"}))
-    assert paper.tables() == [TABLE_2, "clipscore_table4_pascal"]
-    assert paper.judged().params["labels"] == ["Flickr8k-CF"]

@@ -9,7 +9,7 @@ from workflow.test_config import ROOT, shipped, stacked
 from workflow.test_judgement_sets import TOY
 
 from captionlab.papers import PAPERS, paper_class
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from captionlab.workflow.experiments import Experiments
     ],
 )
 def test_configs_that_go_on_top_of_another_ask_for_their_tables(on_top, tables):
-    assert tables <= {*Discritune(Experiments(shipped(on_top), ROOT)).tables()}
+    assert tables <= {*Discritune(Graph(shipped(on_top), ROOT)).tables()}
 
 
 def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
     """Dessì et al. 2023, appendix B: on every corpus of Table 1; BLIP and CaMEL where they are evaluated."""
     config = shipped("paper")
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     places = {tuple(Path(path).parts[-3:-1]) for path in Discritune(lab).summarised().inputs["measures"]}
     found = {(name, corpus) for name, of in places for corpus in lab.evaluations[of]["corpora"]}
     paper = config["papers"]["discritune"]["corpora"]
@@ -44,14 +44,14 @@ def test_fluency_is_measured_wherever_the_paper_speaks_of_it():
     assert not {name for name, _ in found} & {"human", "fc", "vinvl"}
     # Without the key they are those of the evaluation that is studied.
     del config["language"]["fluency"]
-    paths = Discritune(Experiments(config, ROOT)).summarised().inputs["tokens"]
+    paths = Discritune(Graph(config, ROOT)).summarised().inputs["tokens"]
     assert {Path(path).parts[-2] for path in paths} == {"concap"}
 
 
 def test_every_table_of_the_toy_world_at_once():
     """What is on top hides no evaluation of what is below it."""
     config = stacked([f"config/{name}.yaml" for name in ("config", "variants", "toy_discritune", "toy_probing")])
-    assert {*Discritune(Experiments(config, ROOT)).tables()} >= {
+    assert {*Discritune(Graph(config, ROOT)).tables()} >= {
         "discritune_table4_blip_retrieval",
         "discritune_table8_baselines",
         "discritune_table11_lookalikes",
@@ -65,7 +65,7 @@ def test_every_table_of_the_toy_world_at_once():
 def test_no_paper_depends_on_sets_of_judgements_that_it_does_not_name():
     sets = TOY["judgements"]
     added = {**sets, "mine": next(iter(sets.values()))}
-    plain, judged = (Experiments({**copy.deepcopy(TOY), "judgements": of}, ROOT) for of in (sets, added))
+    plain, judged = (Graph({**copy.deepcopy(TOY), "judgements": of}, ROOT) for of in (sets, added))
     compared = 0
     for name in PAPERS:
         papers = [paper_class(name)(lab) for lab in (plain, judged)]
@@ -77,7 +77,7 @@ def test_no_paper_depends_on_sets_of_judgements_that_it_does_not_name():
 
 
 def test_parents_of_a_paper_are_those_of_its_roles_and_their_ancestors():
-    lab = Experiments(copy.deepcopy(TOY), ROOT)
+    lab = Graph(copy.deepcopy(TOY), ROOT)
     asked = paper_class("probing")(lab).summarised()
     of_roles, parents = {*asked.params["captioners"]}, asked.params["parents"]
     assert parents == {name: lab.captioners[name].get("parent") for name in parents}

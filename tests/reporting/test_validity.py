@@ -35,8 +35,8 @@ from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
 from captionlab.study.schemas import ACCURACY
 from captionlab.tables import write_table
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}
@@ -436,7 +436,7 @@ def default() -> dict:
 
 
 def test_what_the_default_config_measures():
-    lab = Experiments(default(), ROOT)
+    lab = Graph(default(), ROOT)
     validity = lab.validity
     assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
     learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
@@ -467,7 +467,7 @@ def test_what_the_default_config_measures():
 def test_a_config_that_does_not_ask_measures_nothing():
     config = default()
     del config["validity"]
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     validity = lab.validity
     parts = (validity.captions, validity.references, validity.objects, validity.accuracy, validity.rewards)
     assert [part() for part in parts] == [[]] * 5
@@ -499,7 +499,7 @@ def test_models_of_another_run_are_judged(tmp_path):
         config["scorers"][name] = {**scorer, "regions": "toy-boxes"}
     table = tmp_path / "scorers" / "toy-uniter" / "matching.parquet"
     table.write_bytes(b"")
-    validity = Experiments(config, ROOT).validity
+    validity = Graph(config, ROOT).validity
     assert validity.learned()["toy-vinvl"] == "toy-objects"
     assert "results/corpora/toy-objects/objects.parquet" in validity.objects()
     rewarded = {"config": {"objective": {"kind": "reinforce"}}}
@@ -519,7 +519,7 @@ def test_trainings_by_a_reward_are_those_that_evaluations_lead_to():
     config["evaluations"]["probing"]["captioners"] = ["toy-fc", "further@10"]
     del config["papers"]["probing"], config["captioners"]["toy-constructed"]
     names = ["further", "toy-discritune-coco", "toy-discritune-concap", "toy-fc-clip"]
-    assert Experiments(config, ROOT).validity.rewarded() == names
+    assert Graph(config, ROOT).validity.rewarded() == names
 
 
 def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
@@ -532,7 +532,7 @@ def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
             {"weight": 1, "reward": {"kind": "cider"}},
         ],
     }
-    assert Experiments(config, ROOT).validity.rewarding() == ["toy-clip-a", "toy-clip-b"]
+    assert Graph(config, ROOT).validity.rewarding() == ["toy-clip-a", "toy-clip-b"]
 
 
 @pytest.mark.parametrize(
@@ -547,4 +547,4 @@ def test_mistakes_in_the_config(corpus, sentence):
     config = default()
     config["validity"]["corpus"] = corpus
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        Experiments(config, ROOT)
+        Graph(config, ROOT)

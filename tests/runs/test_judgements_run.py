@@ -25,7 +25,7 @@ from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
 from captionlab.reporting.formats.csv import read_records
 from captionlab.tables import read_table
-from captionlab.workflow.families import judgement_readers
+from captionlab.config.families import judgement_readers
 
 pytestmark = pytest.mark.slow
 

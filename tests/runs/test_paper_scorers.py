@@ -13,8 +13,8 @@ from captionlab.schemas import IMAGES
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
 from captionlab.tables import write_table
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph
+from captionlab.graph.graph import Graph
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = ("uniter", "rosita", "vilbert", "lxmert")
@@ -45,7 +45,7 @@ def lab(tmp_path_factory) -> Experiments:
     stand_ins = yaml.safe_load(Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8"))
     for name, heads in stand_ins["scorers"].items():
         config["scorers"][name] |= heads
-    lab = Experiments({**config, "data": str(data)}, ROOT)
+    lab = Graph({**config, "data": str(data)}, ROOT)
     named = [*lab.named("regions", "weights", "files"), *lab.named("scorers", "weights", "vocabulary")]
     assert all((data / path).exists() for _, path in named)
     return lab

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from records import python_path
 
-from captionlab.workflow.families import score_tables
+from captionlab.config.families import score_tables
 
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.name for path in (ROOT / "profiles").iterdir())

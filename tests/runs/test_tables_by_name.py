@@ -11,7 +11,7 @@ import pytest
 import yaml
 from small import ROOT, start
 
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def planned(folder: Path, *targets: str) -> dict[str, int]:
 
 
 def test_every_table_has_its_name(tmp_path):
-    files = Experiments(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT).table_files()
+    files = Graph(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT).table_files()
     assert len(files) > 150
     plan = planned(tmp_path, *(f"results/tables/{name}" for name in files))
     assert plan["collect_table"] == len(files)

@@ -7,7 +7,7 @@ import pytest
 
 from captionlab import paths
 from captionlab.files import read_yaml
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,7 +18,7 @@ def config():
 
 
 def test_it_reads_every_scored_caption_with_its_scores(config):
-    lab = Experiments(deepcopy(config), ROOT)
+    lab = Graph(deepcopy(config), ROOT)
     inputs, params = lab.browser.inputs(), lab.browser.params()
     main = config["evaluations"]["main"]
     for captioner in main["captioners"]:
@@ -34,7 +34,7 @@ def test_it_reads_every_scored_caption_with_its_scores(config):
 
 
 def test_words_are_known_of_captioners_that_were_trained_here(config):
-    captioners = Experiments(deepcopy(config), ROOT).browser.captioners()
+    captioners = Graph(deepcopy(config), ROOT).browser.captioners()
     assert captioners["toy-fc-uniter"] == {"parent": "toy-fc", "family": "newfc", "trained": ["toy-coco"]}
     # Its parent came from elsewhere, so nobody knows all that it learned from.
     assert captioners["toy-discritune-concap"]["trained"] == []
@@ -46,5 +46,5 @@ def test_candidates_are_drawn_by_the_seed_only_where_they_are_random(config):
     changed = deepcopy(config)
     changed["seed"] = 5
     changed["evaluations"]["study"]["candidate_sets"] = "random"
-    evaluations = Experiments(changed, ROOT).browser.evaluations()
+    evaluations = Graph(changed, ROOT).browser.evaluations()
     assert (evaluations["main"]["seed"], evaluations["study"]["seed"]) == (0, 5)

@@ -5,14 +5,14 @@ import copy
 import pytest
 from test_config import CONFIG, ROOT
 
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 
 def experiments(tmp_path, objects):
     config = copy.deepcopy(CONFIG)
     config["evaluations"]["main"]["objects"] = objects
-    return Experiments({**config, "data": str(tmp_path)}, ROOT)
+    return Graph({**config, "data": str(tmp_path)}, ROOT)
 
 
 def categories(lab):
@@ -26,7 +26,7 @@ def test_a_list_is_a_file_that_comes_with_captionlab_or_one_of_the_data(tmp_path
 
 
 def test_only_an_evaluation_that_names_a_list_is_scored(tmp_path):
-    assert "chair" not in Experiments(copy.deepcopy(CONFIG), ROOT).score_tables()
+    assert "chair" not in Graph(copy.deepcopy(CONFIG), ROOT).score_tables()
     tables = experiments(tmp_path, "toyworld").score_tables()["chair"]
     assert {table.split("/")[3] for table in tables} == {"main"}
     assert "results/evaluation/base/main/chair.parquet" in tables
@@ -52,7 +52,7 @@ def test_a_file_that_is_called_as_a_list_that_comes_with_captionlab(tmp_path, an
 
 def test_a_list_of_judgements_that_is_not_there(tmp_path, answers):
     sets = {"judged": {"reader": "simulated", "corpus": "world", "images": 2, "objects": "cocos"}}
-    lab = Experiments({**copy.deepcopy(CONFIG), "judgements": sets, "data": str(tmp_path)}, ROOT)
+    lab = Graph({**copy.deepcopy(CONFIG), "judgements": sets, "data": str(tmp_path)}, ROOT)
     with pytest.raises(ConfigError) as raised:
         lab.check_files()
     answers.hold("`objects: cocos` of a set of judgements", raised.value, "judgements.judged.objects")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.workflow import code
-from captionlab.workflow.code import PLUMBING, Fingerprints, Repository
+from captionlab.graph import fingerprints as code
+from captionlab.graph.fingerprints import PLUMBING, Fingerprints, Repository
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from test_config import CONFIG, ROOT
 
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError, checked
+from captionlab.graph.graph import Graph
 
 FREE = {"command": "judge --fast", "references": False, "scale": 1, "time_limit": 5, "gpu": 1}
 
@@ -53,7 +53,7 @@ def test_an_evaluation_names_metrics(answers):
 
 def test_environments_must_be_there(tmp_path, answers):
     made = {"command": "judge", "conda": "env.yaml"}
-    lab = Experiments({**config(made=made, old={"command": "judge", "venv": "old"}), "data": str(tmp_path)}, ROOT)
+    lab = Graph({**config(made=made, old={"command": "judge", "venv": "old"}), "data": str(tmp_path)}, ROOT)
     with pytest.raises(ConfigError) as raised:
         lab.check_files()
     answers.hold("metrics.made.conda: no such file", raised.value, "metrics.made.conda")
@@ -67,7 +67,7 @@ def test_environments_must_be_there(tmp_path, answers):
 
 
 def test_each_metric_has_a_table_and_human_captions_where_it_reads_no_references():
-    lab = Experiments(config(free=FREE, held={"command": "judge"}), ROOT)
+    lab = Graph(config(free=FREE, held={"command": "judge"}), ROOT)
     tables = lab.score_tables()["command"]
     place = "results/evaluation/{}/main/command-{}.parquet"
     assert sorted(tables) == sorted(
@@ -76,7 +76,7 @@ def test_each_metric_has_a_table_and_human_captions_where_it_reads_no_references
     )  # fmt: skip
     assert set(lab.scored_captions()) >= {f"results/captions/{name}/main.parquet" for name in ("base", "people")}
     assert lab.commands.factors() == {"metrics.free": 1.0, "metrics.held": 100.0}
-    assert "command" not in Experiments(CONFIG, ROOT).score_tables()
+    assert "command" not in Graph(CONFIG, ROOT).score_tables()
 
 
 def test_what_a_job_reads_and_depends_on(tmp_path):
@@ -88,7 +88,7 @@ def test_what_a_job_reads_and_depends_on(tmp_path):
         "old": {**FREE, "command": f"python {tmp_path}/tools/score.py", "venv": "old"},
         "here": FREE,
     }
-    lab = Experiments({**config(**blocks), "data": str(tmp_path)}, ROOT)
+    lab = Graph({**config(**blocks), "data": str(tmp_path)}, ROOT)
     made, old, here = (SimpleNamespace(metric=name, evaluation="main", captioner="base") for name in blocks)
     # Folders, and words that are no files, are no inputs.
     assert lab.commands.words(made) == ["tools/score.py", "weights.pt"]
@@ -108,7 +108,7 @@ def test_what_a_job_reads_and_depends_on(tmp_path):
 def test_a_changed_command_is_its_own_alone():
     """Parameters of the jobs of one metric; those of the others, and of other rules, do not have them."""
     before, after = (
-        Experiments(config(a={"command": command}, b={"command": "judge"}), ROOT) for command in ("one", "two")
+        Graph(config(a={"command": command}, b={"command": "judge"}), ROOT) for command in ("one", "two")
     )
     a, b = (SimpleNamespace(metric=name) for name in "ab")
     assert before.commands.settings(a) != after.commands.settings(a)
@@ -128,7 +128,7 @@ def test_scripts_must_be_there(tmp_path, answers):
     (tmp_path / "tools/score.py").touch()
     blocks = {name: {"command": command} for name, command in commands.items()}
     with pytest.raises(ConfigError) as raised:
-        Experiments({**config(**blocks), "data": str(tmp_path)}, ROOT).check_files()
+        Graph({**config(**blocks), "data": str(tmp_path)}, ROOT).check_files()
     answers.hold(f"metrics.mistyped.command: `{commands['mistyped']}`", raised.value, "metrics.mistyped.command")
     answers.hold(f"metrics.program.command: `{commands['program']}`", raised.value, "metrics.program.command")
     assert "metrics.there" not in str(raised.value)

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.config_files import check_config_files
-from captionlab.workflow.experiments import Experiments, normalise
-from captionlab.workflow.graph import Graph
+from captionlab.config.whole import ConfigError, checked
+from captionlab.config.config_files import check_config_files
+from captionlab.graph.graph import Graph, normalise
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -756,7 +756,7 @@ def test_intervals_of_checkpoints(section):
 def test_a_tracker_that_is_not_installed_is_a_sentence(monkeypatch):
     config = edited("tracking", "tensorboard")
     checked(config, ROOT)
-    monkeypatch.setattr("captionlab.workflow.references.find_spec", lambda name: None)
+    monkeypatch.setattr("captionlab.config.references.find_spec", lambda name: None)
     assert "tracking is tensorboard, which is not installed: pip install tensorboard" in mistakes(config)
 
 
@@ -801,7 +801,7 @@ def test_normalise_orders_keys_at_every_depth():
 
 
 def test_blocks_hold_only_what_a_job_depends_on():
-    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+    lab = Graph(copy.deepcopy(CONFIG), ROOT)
 
     class Job:
         captioner, evaluation, corpus = "child", "main", "photos"
@@ -832,15 +832,15 @@ def test_blocks_hold_only_what_a_job_depends_on():
 
 def test_the_summary_reads_all_captions_that_it_has_scores_of():
     """Those of people have ranks, those that were given text metrics."""
-    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+    lab = Graph(copy.deepcopy(CONFIG), ROOT)
     places = ("base/main", "child/main", "mine/given", "people/main")
     assert lab.scored_captions() == [f"results/captions/{place}.parquet" for place in places]
 
 
 def test_what_the_toy_world_is_made_of_is_read_by_its_jobs():
-    files = [Path(path).name for path in Experiments(copy.deepcopy(CONFIG), ROOT).toyworld_files()]
+    files = [Path(path).name for path in Graph(copy.deepcopy(CONFIG), ROOT).toyworld_files()]
     assert files == ["objects.yaml", "scenes.yaml"]
-    assert Experiments(shipped("paper"), ROOT).toyworld_files() == []
+    assert Graph(shipped("paper"), ROOT).toyworld_files() == []
     for file, rule, read in (
         ("corpora", "render_toyworld", "scenes.yaml"),
         ("reporting", "measure_validity", "words="),
@@ -851,24 +851,24 @@ def test_what_the_toy_world_is_made_of_is_read_by_its_jobs():
 
 def test_a_language_model_is_trained_here_or_given():
     config = edited("language", {"evaluation": "main", "model": {"corpus": "world", "splits": ["train"]}})
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert lab.language.model() == "results/language/model.arpa"
     assert lab.language.corpus("captions") == ["results/corpora/world/captions.parquet"]
     assert lab.language.splits() == ["train"]
     config["language"]["model"] = {"arpa": "srilm.arpa.gz"}
-    lab = Experiments({**config, "data": "given"}, ROOT)
+    lab = Graph({**config, "data": "given"}, ROOT)
     assert lab.language.model() == str(ROOT / "given" / "srilm.arpa.gz")
     assert lab.language.corpus("captions") == lab.language.splits() == []
 
 
 def test_files_of_tags_are_those_of_the_corpus():
-    files_of = Experiments(copy.deepcopy(CONFIG), ROOT).files_of("tags", "files")
+    files_of = Graph(copy.deepcopy(CONFIG), ROOT).files_of("tags", "files")
     found = [files_of(SimpleNamespace(tags="detected", corpus=corpus)) for corpus in ("photos", "world")]
     assert found == [[str(ROOT / "tags.tsv")], []]
 
 
 def test_a_reward_names_what_its_job_reads():
-    lab = Experiments(copy.deepcopy(CONFIG), ROOT)
+    lab = Graph(copy.deepcopy(CONFIG), ROOT)
 
     class Job:
         captioner = "critical"
@@ -937,7 +937,7 @@ def test_every_config_of_the_workflow_is_accepted_and_evaluates_something(name):
 
 def test_references_are_those_of_each_paper():
     """Dessì et al. compare with the first five of COCO's captions, Ma et al. with all; nocaps has ten."""
-    lab = Experiments(shipped("paper"), ROOT)
+    lab = Graph(shipped("paper"), ROOT)
     of = lab.value("evaluation", "references_per_image")
     numbers = {name: of(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)

@@ -15,8 +15,8 @@ from snakemake.utils import update_config
 from test_config import CONFIG
 
 from captionlab.files import RepeatedKeyError, read_yaml
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.config_files import check_config_files
+from captionlab.config.whole import ConfigError, checked
+from captionlab.config.config_files import check_config_files
 
 ROOT = Path(__file__).parents[2]
 

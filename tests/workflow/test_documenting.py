@@ -5,11 +5,11 @@ import copy
 import yaml
 from workflow.test_config import CONFIG, ROOT
 
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 
 def lab(config):
-    return Experiments(copy.deepcopy(config), ROOT)
+    return Graph(copy.deepcopy(config), ROOT)
 
 
 def main_config():

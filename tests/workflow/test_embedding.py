@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
 
 def split(config, encoder, corpus):
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     return lab.embedded_split(SimpleNamespace(encoder=encoder, corpus=corpus))
 
 

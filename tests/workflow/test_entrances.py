@@ -60,8 +60,8 @@ def test_the_graph_imports_nothing_that_takes_long(tmp_path):
     """Snakemake itself imports pandas with its SLURM plugin, so this looks at what the graph adds."""
     program = f"""
 import sys, yaml
-from captionlab.workflow.experiments import Experiments
-lab = Experiments(yaml.safe_load(open({str(CONFIG)!r})), {str(ROOT)!r})
+from captionlab.graph.graph import Graph
+lab = Graph(yaml.safe_load(open({str(CONFIG)!r})), {str(ROOT)!r})
 lab.check_files()
 assert lab.tables() and lab.papers.figures() and lab.code("train_encoder") and lab.provenance()
 slow = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "spacy", "torch", "transformers")

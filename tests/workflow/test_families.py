@@ -209,13 +209,13 @@ TRAINED = {
 PLAN = """
 import json, sys
 from pathlib import Path
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.graph import Graph
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
+from captionlab.graph.graph import Graph
 
 def plan(config):
     try:
-        lab = Experiments(config, Path(sys.argv[1]))
+        lab = Graph(config, Path(sys.argv[1]))
     except ConfigError as error:
         return str(error)
     graph, settings, found = Graph(lab), lab.settings, {}

@@ -10,8 +10,8 @@ from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceS
 from snakemake.settings.enums import Quietness
 
 from captionlab import paths
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 EVERY = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def files(*captioners):
 
 
 def test_the_line_down_to_whole_weights():
-    lab = Experiments(EVERY, ROOT)
+    lab = Graph(EVERY, ROOT)
     of = {name: set(lab.ancestor_files(name)) for name in lab.captioners}
     assert of["adapted-again"] == files("adapted", "own-clipcap")
     assert of["adapted"] == files("own-clipcap")
@@ -83,7 +83,7 @@ def test_whoever_reads_a_captioner_reads_its_parent(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", python_path(ROOT / "src"))
     config = toy_config()
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     (tmp_path / "given.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         workflow = api.workflow(
@@ -118,5 +118,5 @@ def test_what_is_no_lora(lora, names, answers):
         "captioners": {**EVERY["captioners"], "adapted": {**EVERY["captioners"]["adapted"], "lora": lora}},
     }
     with pytest.raises(ConfigError) as caught:
-        Experiments(config, ROOT)
+        Graph(config, ROOT)
     answers.hold(f"`lora: {lora}`", caught.value, names)

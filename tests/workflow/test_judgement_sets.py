@@ -12,9 +12,9 @@ from conftest import ROOT
 
 from captionlab import paths
 from captionlab.config.plugins import plugin_models
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import judgement_readers
+from captionlab.config.whole import ConfigError, checked
+from captionlab.graph.graph import Graph
+from captionlab.config.families import judgement_readers
 
 EVERY = yaml.safe_load((ROOT / "tests" / "workflow" / "every_kind.yaml").read_text(encoding="utf-8"))
 TOY = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
         "mine": {**SIMULATED, "clipscore": ["clip"]},
         "plain": {"reader": "simulated", "corpus": "toy", "images": 8},
     }
-    lab = Experiments(with_sets(**sets), ROOT)
+    lab = Graph(with_sets(**sets), ROOT)
     asked = {name: lab.judgements.scored(job(judgements=name)) for name in sets}
     always = {"nlg", *(["spice"] if lab.config["spice"] not in ("off", False) else [])}
     assert {*asked["plain"]} == always
@@ -58,7 +58,7 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
 
 
 def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_them():
-    plain, judged = (Experiments(with_sets(**sets), ROOT) for sets in ({}, {"mine": SIMULATED}))
+    plain, judged = (Graph(with_sets(**sets), ROOT) for sets in ({}, {"mine": SIMULATED}))
     assert judged.score_tables() == plain.score_tables()
     assert judged.scored_captions() == plain.scored_captions()
     assert judged.lineage() == plain.lineage()
@@ -71,7 +71,7 @@ def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_the
 def test_a_config_may_have_judgements_alone():
     config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}}
     plain = {"reader": "simulated", "corpus": "toy", "images": 8}
-    lab = Experiments({**config, "judgements": {"mine": plain}}, ROOT)
+    lab = Graph({**config, "judgements": {"mine": plain}}, ROOT)
     assert {*lab.judgements.scored(job(judgements="mine"))} == {"nlg"}
     assert lab.pages() == []
 
@@ -86,14 +86,14 @@ def test_the_shipped_config_has_judgements_alone_and_needs_no_images():
         corpus["images"] = None
     for block in config["judgements"].values():
         del block["clipscore"]
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert {*lab.judgements.scored(job(judgements="expert"))} == {"nlg", "spice"}
 
 
 def test_validity_depends_on_no_set_that_it_does_not_name():
     sets = TOY["judgements"]
     added = {**sets, "mine": next(iter(sets.values()))}
-    plain, judged = (Experiments({**copy.deepcopy(TOY), "judgements": of}, ROOT) for of in (sets, added))
+    plain, judged = (Graph({**copy.deepcopy(TOY), "judgements": of}, ROOT) for of in (sets, added))
     of_validity = ("humans", "rewarding", "learned", "toyworld", "captions", "references", "objects", "matching")
     for name in of_validity:
         assert getattr(judged.validity, name)() == getattr(plain.validity, name)()
@@ -102,7 +102,7 @@ def test_validity_depends_on_no_set_that_it_does_not_name():
 
 def test_factors_are_those_of_the_scorers_of_a_set():
     sets = {"mine": SIMULATED, "plain": {**SIMULATED, "scorers": []}}
-    judgements = Experiments(with_sets(**sets), ROOT).judgements
+    judgements = Graph(with_sets(**sets), ROOT).judgements
     assert [*judgements.factors(job(judgements="mine"))] == ["clip", "own-uniter"]
     assert judgements.factors(job(judgements="plain")) == {}
 
@@ -110,25 +110,25 @@ def test_factors_are_those_of_the_scorers_of_a_set():
 def test_memory_of_correlations_goes_with_the_square_of_the_images(tmp_path):
     images = [f"image{number}" for number in range(50) for _ in range(3)]
     pq.write_table(pa.table({"image_id": images}), tmp_path / "ratings.parquet")
-    judgements = Experiments(with_sets(mine=SIMULATED), ROOT).judgements
+    judgements = Graph(with_sets(mine=SIMULATED), ROOT).judgements
     assert judgements.pairs(job(judgements="mine"), {"ratings": str(tmp_path / "ratings.parquet")}) == 24 * 50**2
 
 
 def test_simulated_sets_are_those_of_a_reader_that_says_so():
     foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json"}
-    judgements = Experiments(with_sets(mine=SIMULATED, foil=foil), ROOT).judgements
+    judgements = Graph(with_sets(mine=SIMULATED, foil=foil), ROOT).judgements
     assert [judgements.simulated(name) for name in ("mine", "foil")] == [True, False]
     assert {name for name, reader in judgement_readers().items() if reader.simulated} == {"simulated"}
 
 
 def test_reading_a_set_does_not_depend_on_who_scores_it():
     blocks = [
-        Experiments(with_sets(mine={**SIMULATED, **scored}), ROOT).judgements.block(job(judgements="mine"))
+        Graph(with_sets(mine={**SIMULATED, **scored}), ROOT).judgements.block(job(judgements="mine"))
         for scored in ({}, {"scorers": [], "clipscore": ["clip"]})
     ]
     assert blocks[0] == blocks[1] == {"reader": "simulated", "images": 8, "seed": 1, "split": "test"}
     foil = with_sets(mine={"reader": "foil", "corpus": "coco", "annotations": "foil.json", "references_per_image": 1})
-    read = Experiments(foil, ROOT)
+    read = Graph(foil, ROOT)
     assert read.judgements.block(job(judgements="mine"))["references_per_image"] == 1
     assert [path.endswith("/foil.json") for path in read.judgements.files(job(judgements="mine"))] == [True]
     assert read.judgements.table("captions")(job(judgements="mine")) == paths.corpus("captions", "coco")
@@ -136,7 +136,7 @@ def test_reading_a_set_does_not_depend_on_who_scores_it():
 
 def test_files_of_regions_are_those_of_the_judged_corpus():
     config = with_sets(mine={**SIMULATED, "scorers": ["uniter"]})
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert config["regions"]["files"]["files"] == {"toy": "toy.tsv"}
     assert lab.config["regions"]["files"]["files"] == {"toy": "toy.tsv", "mine": "toy.tsv"}
 
@@ -165,5 +165,5 @@ def test_a_mistake_in_a_set_is_a_sentence(answers):
 def test_a_file_that_is_not_there_is_named(tmp_path, answers):
     config = with_sets(mine={"reader": "foil", "corpus": "coco", "annotations": "foil.json"}) | {"data": str(tmp_path)}
     with pytest.raises(ConfigError) as raised:
-        Experiments(config, ROOT).check_files()
+        Graph(config, ROOT).check_files()
     answers.hold("judgements whose file is missing", raised.value, "judgements.mine.annotations: no such file")

@@ -44,9 +44,9 @@ CONFIG = {
 PLAN = """
 import json, sys
 from pathlib import Path
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
-lab = Experiments(json.loads(sys.argv[2]), Path(sys.argv[1]))
+lab = Graph(json.loads(sys.argv[2]), Path(sys.argv[1]))
 software = lab.software("summarise_evaluation", loads=lab.score_modules())
 print(json.dumps([lab.score_tables(), {name: of(None) for name, of in software.items()}]))
 """

@@ -6,8 +6,8 @@ import pytest
 from test_config import CONFIG, ROOT
 
 from captionlab.files import read_yaml
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 
 def experiments(tmp_path, *, present=()):
@@ -15,7 +15,7 @@ def experiments(tmp_path, *, present=()):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
     language = {"evaluation": "main", "model": {"arpa": "model.arpa"}}
-    return Experiments({**CONFIG, "data": str(tmp_path), "language": language}, ROOT)
+    return Graph({**CONFIG, "data": str(tmp_path), "language": language}, ROOT)
 
 
 def test_each_is_named_with_its_key_and_none_twice(tmp_path, answers):
@@ -42,7 +42,7 @@ def test_each_file_is_named_once_with_all_of_its_keys(tmp_path, answers):
     config["encoders"]["again"] = config["encoders"]["clip"]
     config["corpora"]["photos"]["images"] = "away"
     with pytest.raises(ConfigError) as raised:
-        Experiments({**config, "data": str(tmp_path)}, ROOT).check_files()
+        Graph({**config, "data": str(tmp_path)}, ROOT).check_files()
     lines = str(raised.value).splitlines()[1:]
     keys, names = zip(*(line.removeprefix("  - ").split(": no such ") for line in lines), strict=True)
     assert len({*names}) == len(names)
@@ -55,12 +55,12 @@ def test_a_model_of_the_hub_is_a_folder(tmp_path, answers):
     captioner = {"family": "transformers", "weights": "git/model.safetensors", "corpus": "world"}
     config = {**CONFIG, "captioners": {**CONFIG["captioners"], "git": captioner}, "data": str(tmp_path)}
     with pytest.raises(ConfigError) as raised:
-        Experiments(config, ROOT).check_files()
+        Graph(config, ROOT).check_files()
     answers.hold("no folder of a model of the hub", raised.value, "captioners.git.weights")
     (tmp_path / "git").mkdir()
     (tmp_path / "git" / "model.safetensors").write_text("")
     with pytest.raises(ConfigError) as raised:
-        Experiments(config, ROOT).check_files()
+        Graph(config, ROOT).check_files()
     answers.hold("a file in place of a folder of a model of the hub", raised.value, "captioners.git.weights")
 
 
@@ -70,7 +70,7 @@ def test_splits_that_do_not_go_together_are_told_when_all_files_are_there(tmp_pa
     corpus = {"reader": "coco", "annotations": {"train": "b.json", "test": "b.json"}, "images": {"train": "a"}}
     config = {"seed": 1, "data": str(tmp_path), "corpora": {"one": corpus}, "captioners": {}, "evaluations": {}}
     with pytest.raises(ConfigError, match=r"corpora\.one\.images: no folder for the split 'test'"):
-        Experiments(config, ROOT).check_files()
+        Graph(config, ROOT).check_files()
 
 
 def test_nothing_is_missing_when_all_are_there(tmp_path):
@@ -101,7 +101,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch, answer
 
 def test_what_is_fetched_is_not_missing_and_of_the_rest_it_is_said_what_to_do(tmp_path, answers):
     config = read_yaml(ROOT / "config" / "paper.yaml")
-    lab = Experiments({**config, "data": str(tmp_path), "retrieve": True}, ROOT)
+    lab = Graph({**config, "data": str(tmp_path), "retrieve": True}, ROOT)
     with pytest.raises(ConfigError) as raised:
         lab.check_files()
     text = str(raised.value)

@@ -7,8 +7,8 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.papers.discritune.paper import Discritune
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import captioners
+from captionlab.graph.graph import Graph
+from captionlab.config.families import captioners
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ def experiments(*names: str) -> Experiments:
     config: dict = {}
     for name in names:
         update_config(config, yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")))
-    return Experiments(config, ROOT)
+    return Graph(config, ROOT)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.papers.probing.paper import FIGURES, TABLES, Probing
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError, checked
+from captionlab.graph.graph import Graph
 from captionlab.workflow.language import Construction
 from captionlab.workflow.scoring import Scoring
 
@@ -176,7 +176,7 @@ def test_without_the_paper_nothing_is_asked_for():
 
 def test_the_toy_config_asks_for_the_whole_paper():
     """Every table and figure, and a training on each scorer."""
-    lab = Experiments(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
+    lab = Graph(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
     paper = Probing(lab)
     assert paper.tables() == [f"probing_{name}" for name in (*TABLES, "effects")]
     assert list(paper.figures()) == [f"probing_{name}" for name in FIGURES]
@@ -196,7 +196,7 @@ def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
     config: dict = {}
     for name in ("config.yaml", "toy_probing.yaml"):
         update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     rewards, roles = (Probing(lab).summarised().params[name] for name in ("rewards", "roles"))
     beyond = ["UNITER and KL", "UNITER and fluency", "all five", "in turn"]
     assert set(roles) == {"CE", *MODELS, *beyond}

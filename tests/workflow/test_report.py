@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from captionlab.workflow.report import labels_of, paper_of
+from captionlab.graph.report import labels_of, paper_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from captionlab.workflow.basis import memory
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.resources import memory
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,7 @@ def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
 @pytest.mark.parametrize("factor", [0.1, 1.0, 1.2])
 def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    regions, tags = Experiments(config, ROOT).training_features(SimpleNamespace(captioner="toy-scened"))
+    regions, tags = Graph(config, ROOT).training_features(SimpleNamespace(captioner="toy-scened"))
     monkeypatch.chdir(tmp_path)
     for path, size in ((regions, 400_000_000_000), (tags, 3_000_000)):
         Path(path).parent.mkdir(parents=True)
@@ -51,7 +51,7 @@ def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
 def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
     config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
     pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")
-    pixels = Experiments(config, ROOT).embedding.pixels(
+    pixels = Graph(config, ROOT).embedding.pixels(
         SimpleNamespace(encoder="clip-a"), {"images": str(tmp_path / "images.parquet")}
     )
     assert pixels == 50 * 3 * 64 * 64

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from captionlab.workflow.experiments import Experiments
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.papers.scenes.paper import FIGURES, TABLES, Scenes
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +21,7 @@ def config():
 
 
 def test_the_toy_config_asks_for_every_table_and_figure(config):
-    paper = Scenes(Experiments(config, ROOT))
+    paper = Scenes(Graph(config, ROOT))
     assert paper.tables() == [f"scenes_{name}" for name in TABLES]
     assert list(paper.figures()) == [f"scenes_{name}" for name in FIGURES]
     inputs, job = paper.tabulated().inputs, paper.tabulated().params["job"]
@@ -35,12 +35,12 @@ def test_the_toy_config_asks_for_every_table_and_figure(config):
 def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from():
     """The published training part of HL-Scenes has the validation images too, which the captioner is not to learn."""
     config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())
-    needs = Scenes(Experiments(config, ROOT)).tabulated()
+    needs = Scenes(Graph(config, ROOT)).tabulated()
     assert (needs.params["job"]["corpus"], needs.params["job"]["training"]) == ("hl-scenes", "hl-scenes-val")
     assert needs.inputs["training_images"] == ["results/corpora/hl-scenes-val/images.parquet"]
     # Of one that came from elsewhere nothing is known.
     config["scene_analysis"]["finetuned"] = "vinvl"
-    assert Scenes(Experiments(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
+    assert Scenes(Graph(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
 
 
 def test_finetuning_may_start_from_the_checkpoint_of_footnote_6():
@@ -48,7 +48,7 @@ def test_finetuning_may_start_from_the_checkpoint_of_footnote_6():
     config: dict = {}
     for name in ("paper", "paper_oscarplus"):
         update_config(config, yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")))
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     assert lab.captioners["scened"]["parent"] == "oscarplus"
     assert lab.captioners["oscarplus"]["weights"] != lab.captioners["vinvl"]["weights"]
     assert (lab.scene_analysis.config["pretrained"], lab.scene_analysis.config["finetuned"]) == ("vinvl", "scened")
@@ -57,7 +57,7 @@ def test_finetuning_may_start_from_the_checkpoint_of_footnote_6():
 
 def test_without_the_paper_nothing_is_asked_for(config):
     del config["papers"]
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     paper = Scenes(lab)
     assert (paper.tables(), paper.figures(), paper.summarised(), paper.compared()) == ([], {}, None, {})
     jobs = (job.name for verb in ("summarise", "tabulate", "plot") for job in lab.papers.jobs(verb))
@@ -84,4 +84,4 @@ def test_a_mistake_is_a_sentence(config, change, sentence):
     broken = copy.deepcopy(config)
     change(broken)
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        Experiments(broken, ROOT)
+        Graph(broken, ROOT)

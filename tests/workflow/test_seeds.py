@@ -5,8 +5,8 @@ import copy
 import pytest
 from workflow.test_config import CONFIG, ROOT, mistakes
 
-from captionlab.workflow.config import checked
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import checked
+from captionlab.graph.graph import Graph
 
 
 def with_seeds(**of_captioners):
@@ -33,7 +33,7 @@ def test_seeds_are_the_trainings_that_one_would_write():
 
 
 def test_the_training_that_is_there_stays_and_nothing_else_knows_of_seeds():
-    alone, several = Experiments(copy.deepcopy(CONFIG), ROOT), Experiments(with_seeds(child=[1, 5]), ROOT)
+    alone, several = Graph(copy.deepcopy(CONFIG), ROOT), Graph(with_seeds(child=[1, 5]), ROOT)
     assert several.config["captioners"]["child"] == alone.config["captioners"]["child"]
     assert several.trainings == {"child": ["child", "child-5"]}
     assert alone.trainings == {}

@@ -19,9 +19,9 @@ from captionlab.encoders.store import load_encoder
 from captionlab.files import read_yaml
 from captionlab.model_config import BESIDE, NAME, WEIGHTS
 from captionlab.scorers.store import load_scorer
-from captionlab.workflow.blocks import KINDS
-from captionlab.workflow.config_files import check_config_files
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.blocks import KINDS
+from captionlab.config.config_files import check_config_files
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / paths.MODELS
@@ -73,7 +73,7 @@ def test_they_are_found_wherever_data_is(tmp_path):
     config = default(data=str(tmp_path))
     config["captioners"]["mine"] = {"family": "file", "captions": {"toy-coco": "mine.csv"}}
     (tmp_path / "mine.csv").write_text("image_id,caption\n")
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     lab.check_files()
     found = lab.files_of("captioner", "weights", "tokenizer")(SimpleNamespace(captioner="toy-clipcap-coco"))
     assert found == [str(FOLDER / "toy-clipcap-coco" / name) for name in (WEIGHTS, "tokenizer.json")]
@@ -92,7 +92,7 @@ def test_null_in_place_of_run_trains_them_again():
     for section, name in PUBLISHED:
         assert KINDS[section](default()[section][name] | {"weights": ""}) == "imported"
         assert KINDS[section](config[section][name]) in ("trained", "pretrained")
-    lab = Experiments(config, ROOT)
+    lab = Graph(config, ROOT)
     trained = {(section, name) for section, name in lab.documenting.trained() if name.startswith("toy-")}
     assert trained == {*PUBLISHED}
     assert {name for _, name in lab.documenting.models()} >= {name.replace("toy", "shipped") for _, name in PUBLISHED}

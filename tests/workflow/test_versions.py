@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.workflow.versions import library_version
+from captionlab.graph.versions import library_version
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from test_config import CONFIG, ROOT
 
-from captionlab.workflow.config import ConfigError
-from captionlab.workflow.experiments import Experiments
+from captionlab.config.whole import ConfigError
+from captionlab.graph.graph import Graph
 
 PHOTOS = {"reader": "folder", "images": "photos"}
 EVALUATION = {"captioners": ["base"], "decoding": "greedy", "retrievers": ["clip"], "clipscore": ["clip"]}
@@ -20,7 +20,7 @@ def experiments(corpora: list[str], **changes: object) -> Experiments:
     config |= {section: {} for section in ("judgements", "papers") if section in config}
     for section in ("study", "validity", "scene_analysis", "language"):
         config.pop(section, None)
-    return Experiments(config, ROOT)
+    return Graph(config, ROOT)
 
 
 def test_scores_against_references_are_not_planned():
@@ -46,7 +46,7 @@ def test_commands_that_want_references_are_not_planned():
         for section in ("study", "validity", "scene_analysis", "language"):
             config.pop(section, None)
         config |= {section: {} for section in ("judgements", "papers") if section in config}
-        assert len(Experiments(config, ROOT).commands.scored()) == wanted
+        assert len(Graph(config, ROOT).commands.scored()) == wanted
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_nothing_learns_from_it(answers, given, change, names):
     section, name, key = change
     config[section][name][key] = "mine"
     with pytest.raises(ConfigError) as raised:
-        Experiments(config, ROOT)
+        Graph(config, ROOT)
     answers.hold(given, raised.value, names)
 
 

@@ -13,9 +13,9 @@ from snakemake.settings.enums import Quietness
 from captionlab import paths
 from captionlab.config.model import SeedMark
 from captionlab.config.walking import filled, part_of, root
-from captionlab.workflow.config import ConfigError, checked
-from captionlab.workflow.experiments import Experiments
-from captionlab.workflow.families import captioners, scorers
+from captionlab.config.whole import ConfigError, checked
+from captionlab.graph.graph import Graph
+from captionlab.config.families import captioners, scorers
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_no_parameter_of_any_job_changes(tmp_path, monkeypatch):
     for name in ("web.tar", "hub/test.parquet"):  # which their readers look for as patterns
         (tmp_path / name).touch()
     with pytest.raises(ConfigError) as missing:
-        Experiments(config, ROOT).check_files()
+        Graph(config, ROOT).check_files()
     for what, place in re.findall(r"no such (file|folder)(?: or folder)? (\S+)", str(missing.value)):
         Path(place).mkdir() if what == "folder" else Path(place).write_text("{}", encoding="utf-8")
     models = [name for name in CONFIG["captioners"] if name not in ("people", "given", "made")]
