@@ -1,5 +1,6 @@
-"""Paths below results/: each file of a run is named here and nowhere else."""
+"""Paths below results/ that library code and tests name; rules write them out (workflow/rules/)."""
 
+import os
 from pathlib import Path
 from string import Formatter
 
@@ -99,9 +100,15 @@ def stage_of(path: str) -> str | None:
     return below.split("/")[0] if below != f"/{path}" else None
 
 
-def results_of(provenance: str) -> Path:
-    """Return the folder results/, wherever it lies, from the provenance of a job without wildcards."""
-    return Path(provenance).parents[1]
+def results_of(log: str | os.PathLike[str]) -> Path:
+    """Return the folder results/, wherever it lies, from the log of a job."""
+    return next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(LOGS).parts).parent
+
+
+def beside_log(log: str | os.PathLike[str], folder: str, ending: str) -> Path:
+    """Return a file about a job, results/{folder}/{rule}/{job}{ending}, from its log results/logs/{rule}/{job}.log."""
+    results = results_of(log)
+    return results / folder / Path(log).relative_to(results / Path(LOGS).name).with_suffix(ending)
 
 
 def captioner_of(path: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Provenance of results: the job that made them, its inputs, its commit and its device.
 
-Every rule has an output named `provenance`. It is a file of its own, so that the other outputs of a repeated job are
-identical to the byte if nothing changed. It is written when the job ends. `python -m captionlab.tracing FILE` prints
-it.
+The provenance of results/logs/{rule}/{job}.log is in results/provenance/{rule}/{job}.json. It is written when a job ends
+and is no declared output of any rule, so outputs of a repeated job are identical to the byte if nothing changed.
+`python -m captionlab.tracing FILE` prints it.
 """
 
 import json
@@ -62,8 +62,9 @@ def working_on(snakemake: Any) -> Iterator[None]:
     _jobs.append((snakemake, _digests_of_inputs(snakemake)))
     try:
         yield
-        path = snakemake.output.provenance
-        outputs = {_name(file): digest(file) for file in snakemake.output if file != path}
+        path = paths.beside_log(snakemake.log[0], "provenance", ".json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        outputs = {_name(file): digest(file) for file in snakemake.output}
         with replacing(path) as partial:
             sources = {"sources": _sources} if _sources else {}
             text = json.dumps({**current(), "outputs": outputs, **sources}, indent=2, sort_keys=True)

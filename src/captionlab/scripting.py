@@ -83,8 +83,8 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
     """
     yield
     seconds = time.time() - psutil.Process().create_time()
-    logs = next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(paths.LOGS).parts)
-    name = Path(log).relative_to(logs).with_suffix("")
+    file = paths.beside_log(log, "cost", ".parquet")
+    name = file.relative_to(paths.results_of(log) / "cost").with_suffix("")
     row: dict[str, Any] = {"rule": rule, "job": "/".join(name.parts[1:]), "seconds": seconds, "cpu_seconds": None}
     row["memory_mb"] = _peak_memory()
     processes = int(os.environ.get("WORLD_SIZE", 1))
@@ -99,7 +99,7 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
         row["gpu_seconds"] = seconds * processes
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
-    write_table(logs.with_name("cost") / f"{name}.parquet", COST, {column: [value] for column, value in row.items()})
+    write_table(file, COST, {column: [value] for column, value in row.items()})
 
 
 def _peak_memory() -> float | None:

@@ -20,7 +20,6 @@ rule label_scenes:
     output:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
-        provenance="results/provenance/label_scenes.json",
     log:
         "results/logs/label_scenes.log",
     conda:
@@ -46,7 +45,6 @@ rule compute_pmi:
         tags=analysed_tags,
     output:
         "results/ablation/pmi.parquet",
-        provenance="results/provenance/compute_pmi.json",
     log:
         "results/logs/compute_pmi.log",
     conda:
@@ -84,7 +82,6 @@ rule match_regions:
     output:
         matches="results/ablation/matches.parquet",
         coverage="results/ablation/coverage.parquet",
-        provenance="results/provenance/match_regions.json",
     log:
         "results/logs/match_regions.log",
     conda:
@@ -115,7 +112,6 @@ rule ablate_objects:
         features=analysed_images,
     output:
         "results/ablation/{captioner}/captions.parquet",
-        provenance="results/provenance/ablate_objects/{captioner}.json",
     log:
         "results/logs/ablate_objects/{captioner}.log",
     wildcard_constraints:
@@ -145,7 +141,6 @@ rule compare_captions:
     output:
         effects="results/ablation/effects.parquet",
         splits="results/ablation/splits.parquet",
-        provenance="results/provenance/compare_captions.json",
     log:
         "results/logs/compare_captions.log",
     conda:

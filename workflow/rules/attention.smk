@@ -19,7 +19,6 @@ rule extract_attention:
         received="results/attention/{captioner}/received.parquet",
         shares="results/attention/{captioner}/shares.parquet",
         matrices="results/attention/{captioner}/matrices.parquet",
-        provenance="results/provenance/extract_attention/{captioner}.json",
     log:
         "results/logs/extract_attention/{captioner}.log",
     wildcard_constraints:
@@ -51,7 +50,6 @@ rule estimate_density:
     output:
         densities="results/attention/densities.parquet",
         differences="results/attention/differences.parquet",
-        provenance="results/provenance/estimate_density.json",
     log:
         "results/logs/estimate_density.log",
     conda:
@@ -81,7 +79,6 @@ rule rank_objects:
         rankings="results/attention/rankings.parquet",
         overlaps="results/attention/overlaps.parquet",
         correlations="results/attention/correlations.parquet",
-        provenance="results/provenance/rank_objects.json",
     log:
         "results/logs/rank_objects.log",
     conda:

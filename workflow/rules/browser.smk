@@ -80,7 +80,6 @@ rule build_browser:
         ],
     output:
         directory("results/browser"),
-        provenance="results/provenance/build_browser.json",
     log:
         "results/logs/build_browser.log",
     conda:

@@ -43,7 +43,6 @@ rule pretrain_captioner:
         training="results/captioners/{captioner}/training.parquet",
         training_captions="results/captioners/{captioner}/training_captions.parquet",
         snapshots=directory("results/captioners/{captioner}/snapshots"),  # a folder for each number of `snapshots`, if any
-        provenance="results/provenance/pretrain_captioner/{captioner}.json",
     log:
         "results/logs/pretrain_captioner/{captioner}.log",
     wildcard_constraints:
@@ -74,7 +73,6 @@ rule import_captioner:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
         tokenizer="results/captioners/{captioner}/tokenizer.json",
-        provenance="results/provenance/import_captioner/{captioner}.json",
     log:
         "results/logs/import_captioner/{captioner}.log",
     wildcard_constraints:
@@ -102,7 +100,6 @@ rule take_snapshot:
         weights="results/captioners/{training}@{snapshot}/model.safetensors",
         tokenizer="results/captioners/{training}@{snapshot}/tokenizer.json",
         training="results/captioners/{training}@{snapshot}/training.parquet",
-        provenance="results/provenance/take_snapshot/{training}@{snapshot}.json",
     log:
         "results/logs/take_snapshot/{training}@{snapshot}.log",
     wildcard_constraints:
@@ -139,7 +136,6 @@ rule export_captioner:
         image_side=image_side,
     output:
         directory("results/exports/{captioner}"),
-        provenance="results/provenance/export_captioner/{captioner}.json",
     log:
         "results/logs/export_captioner/{captioner}.log",
     wildcard_constraints:

@@ -15,7 +15,6 @@ rule render_toyworld:
         objects="results/corpora/{corpus}/objects.parquet",
         scene_captions="results/corpora/{corpus}/scene_captions.parquet",
         rejects="results/corpora/{corpus}/rejects.parquet",
-        provenance="results/provenance/render_toyworld/{corpus}.json",
     log:
         "results/logs/render_toyworld/{corpus}.log",
     wildcard_constraints:
@@ -55,7 +54,6 @@ rule read_corpus:
         objects="results/corpora/{corpus}/objects.parquet",
         scene_captions="results/corpora/{corpus}/scene_captions.parquet",
         rejects="results/corpora/{corpus}/rejects.parquet",
-        provenance="results/provenance/read_corpus/{corpus}.json",
     log:
         "results/logs/read_corpus/{corpus}.log",
     wildcard_constraints:

@@ -30,11 +30,6 @@ def claim_rows(wildcards):
     return ["results/reporting/claims.csv"] if papers_of_config() else []
 
 
-def trained_jobs(wildcards):
-    """The provenance of each training."""
-    return [f"results/provenance/{model['job']}.json" for model in graph.described_models(trained=True)]
-
-
 def scorers_that_are_examined(wildcards):
     """The tables that say how good each scorer is that is trained here."""
     return [f"results/scorers/{name}/matching.parquet" for section, name in trained_models() if section == "scorers"]
@@ -48,7 +43,6 @@ rule write_model_cards:
         configs=trained_files("config.json"),
         weights=trained_files("model.safetensors"),
         training=trained_files("training.parquet"),
-        made=trained_jobs,
         matching=scorers_that_are_examined,
         images=corpus_tables("images"),
         captions=corpus_tables("captions"),
@@ -56,7 +50,6 @@ rule write_model_cards:
         software=own(f"{ROOT}/CITATION.cff"),
     output:
         cards=[f"results/{section}/{name}/README.md" for section, name in trained_models()],
-        provenance="results/provenance/write_model_cards.json",
     log:
         "results/logs/write_model_cards.log",
     conda:
@@ -124,7 +117,6 @@ rule collect_checklist:
         software=own(f"{ROOT}/CITATION.cff"),
     output:
         tables=multiext("results/reporting/checklist", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_checklist.json",
     log:
         "results/logs/collect_checklist.log",
     conda:
@@ -160,7 +152,6 @@ rule collect_reproduction:
         numbers=[path for paper in papers.values() for path in paper.tables if path.endswith(".csv")],
     output:
         tables=multiext("results/reporting/reproduction", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_reproduction.json",
     log:
         "results/logs/collect_reproduction.log",
     conda:

@@ -14,7 +14,6 @@ rule tokenize_references:
         captions="results/corpora/{corpus}/captions.parquet",
     output:
         "results/evaluation/references/{corpus}.parquet",
-        provenance="results/provenance/tokenize_references/{corpus}.json",
     log:
         "results/logs/tokenize_references/{corpus}.log",
     conda:
@@ -37,7 +36,6 @@ rule tokenize_captions:
         "results/captions/{captioner}/{evaluation}.parquet",
     output:
         "results/evaluation/{captioner}/{evaluation}/tokens.parquet",
-        provenance="results/provenance/tokenize_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/tokenize_captions/{captioner}/{evaluation}.log",
     conda:
@@ -90,7 +88,6 @@ rule score_nlg:
         judged=judged_captions,
     output:
         "results/evaluation/nlg/{evaluation}.parquet",
-        provenance="results/provenance/score_nlg/{evaluation}.json",
     log:
         "results/logs/score_nlg/{evaluation}.log",
     conda:
@@ -116,7 +113,6 @@ rule fetch_spice_models:
         checksums=own(f"{ROOT}/envs/spice/checksums.sha256"),
     output:
         directory("results/spice/models"),
-        provenance="results/provenance/fetch_spice_models.json",
     log:
         "results/logs/fetch_spice_models.log",
     conda:
@@ -140,7 +136,6 @@ rule parse_references:
         references="results/evaluation/references/{corpus}.parquet",
     output:
         "results/spice/parses/{corpus}.parquet",
-        provenance="results/provenance/parse_references/{corpus}.json",
     log:
         "results/logs/parse_references/{corpus}.log",
     conda:
@@ -165,7 +160,6 @@ rule score_spice:
         parses=lambda wildcards: [f"results/spice/parses/{corpus}.parquet" for corpus in described_corpora(wildcards)],
     output:
         "results/evaluation/{captioner}/{evaluation}/spice.parquet",
-        provenance="results/provenance/score_spice/{captioner}/{evaluation}.json",
     log:
         "results/logs/score_spice/{captioner}/{evaluation}.log",
     conda:
@@ -215,7 +209,6 @@ rule retrieve_images:
         features=retriever_features,
     output:
         "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
-        provenance="results/provenance/retrieve_images/{captioner}/{evaluation}.json",
     log:
         "results/logs/retrieve_images/{captioner}/{evaluation}.log",
     conda:
@@ -263,7 +256,6 @@ rule score_by_command:
         environment=lambda wildcards: graph.command(wildcards.metric).environment,
     output:
         "results/evaluation/{captioner}/{evaluation}/command-{metric}.parquet",
-        provenance="results/provenance/score_by_command/{captioner}/{evaluation}/{metric}.json",
     log:
         "results/logs/score_by_command/{captioner}/{evaluation}/{metric}.log",
     conda:
@@ -362,7 +354,6 @@ rule score_captions:
         unpack(scoring_inputs),
     output:
         "results/evaluation/{captioner}/{evaluation}/{table}.parquet",
-        provenance="results/provenance/score_captions/{captioner}/{evaluation}/{table}.json",
     log:
         "results/logs/score_captions/{captioner}/{evaluation}/{table}.log",
     wildcard_constraints:

@@ -19,7 +19,6 @@ rule train_encoder:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
         training="results/encoders/{encoder}/training.parquet",
-        provenance="results/provenance/train_encoder/{encoder}.json",
     log:
         "results/logs/train_encoder/{encoder}.log",
     wildcard_constraints:
@@ -56,7 +55,6 @@ rule import_encoder:
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
-        provenance="results/provenance/import_encoder/{encoder}.json",
     log:
         "results/logs/import_encoder/{encoder}.log",
     wildcard_constraints:
@@ -99,7 +97,6 @@ rule embed_images:
         weights=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/model.safetensors",
     output:
         "results/features/{encoder}/{corpus}/{shard}.parquet",
-        provenance="results/provenance/embed_images/{encoder}/{corpus}/{shard}.json",
     log:
         "results/logs/embed_images/{encoder}/{corpus}/{shard}.log",
     conda:
@@ -141,7 +138,6 @@ rule read_tags:
         files=lambda wildcards: graph.files_of("tags", wildcards.tags, "files", corpus=wildcards.corpus),
     output:
         "results/tags/{tags}/{corpus}/tags.parquet",
-        provenance="results/provenance/read_tags/{tags}/{corpus}.json",
     log:
         "results/logs/read_tags/{tags}/{corpus}.log",
     conda:
@@ -165,7 +161,6 @@ rule mine_neighbours:
         features=lambda wildcards: graph.features_of(wildcards.encoder, wildcards.corpus),
     output:
         "results/neighbours/{encoder}/{corpus}/{neighbours}.parquet",
-        provenance="results/provenance/mine_neighbours/{encoder}/{corpus}/{neighbours}.json",
     log:
         "results/logs/mine_neighbours/{encoder}/{corpus}/{neighbours}.log",
     conda:

@@ -66,7 +66,6 @@ rule finetune_captioner:
         training="results/captioners/{captioner}/training.parquet",
         training_captions="results/captioners/{captioner}/training_captions.parquet",
         snapshots=directory("results/captioners/{captioner}/snapshots"),  # a folder for each number of `snapshots`, if any
-        provenance="results/provenance/finetune_captioner/{captioner}.json",
     log:
         "results/logs/finetune_captioner/{captioner}.log",
     wildcard_constraints:
@@ -124,7 +123,6 @@ rule measure_rewards:
         neighbours=hard_negatives,
     output:
         "results/captioners/{captioner}/rewards.parquet",
-        provenance="results/provenance/measure_rewards/{captioner}.json",
     log:
         "results/logs/measure_rewards/{captioner}.log",
     wildcard_constraints:

@@ -41,7 +41,6 @@ rule generate_captions:
         features=images_to_caption,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
-        provenance="results/provenance/generate_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/generate_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
@@ -70,7 +69,6 @@ rule generate_captions:
 use rule generate_captions as generate_shard with:
     output:
         "results/captions/{captioner}/{evaluation}/{shard}.parquet",
-        provenance="results/provenance/generate_shard/{captioner}/{evaluation}/{shard}.json",
     log:
         "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
     wildcard_constraints:
@@ -91,7 +89,6 @@ rule join_captions:
         shards_of_captions,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
-        provenance="results/provenance/join_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/join_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
@@ -129,7 +126,6 @@ rule import_captions:
         captions=evaluated_captions,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",
-        provenance="results/provenance/import_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/import_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:

@@ -35,7 +35,6 @@ rule read_judgements:
         captions="results/corpora/{judgements}/captions.parquet",
         objects="results/corpora/{judgements}/objects.parquet",
         generated="results/captions/{judgements}/{judgements}.parquet",
-        provenance="results/provenance/read_judgements/{judgements}.json",
     log:
         "results/logs/read_judgements/{judgements}.log",
     wildcard_constraints:
@@ -79,7 +78,6 @@ rule correlate_judgements:
     output:
         correlations="results/judgements/{judgements}/correlations.parquet",
         differences="results/judgements/{judgements}/differences.parquet",
-        provenance="results/provenance/correlate_judgements/{judgements}.json",
     log:
         "results/logs/correlate_judgements/{judgements}.log",
     wildcard_constraints:

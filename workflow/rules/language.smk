@@ -15,7 +15,6 @@ rule train_language_model:
         captions=lambda wildcards: f"results/corpora/{settings.language.model.corpus}/captions.parquet",
     output:
         "results/language/model.arpa",
-        provenance="results/provenance/train_language_model.json",
     log:
         "results/logs/train_language_model.log",
     conda:
@@ -40,7 +39,6 @@ rule tag_references:
         tagger=tagger.files,
     output:
         "results/language/references/{corpus}.parquet",
-        provenance="results/provenance/tag_references/{corpus}.json",
     log:
         "results/logs/tag_references/{corpus}.log",
     conda:
@@ -82,7 +80,6 @@ rule measure_language:
     output:
         **{table: f"results/language/{{captioner}}/{{evaluation}}/{table}.parquet" for table in MEASURES},
         tags="results/language/{captioner}/{evaluation}/tags.parquet",
-        provenance="results/provenance/measure_language/{captioner}/{evaluation}.json",
     log:
         "results/logs/measure_language/{captioner}/{evaluation}.log",
     conda:
@@ -136,7 +133,6 @@ rule construct_captions:
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         constructions="results/language/{captioner}/{evaluation}/constructions.parquet",
-        provenance="results/provenance/construct_captions/{captioner}/{evaluation}.json",
     log:
         "results/logs/construct_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
@@ -175,7 +171,6 @@ rule associate_lemmas:
         ],
     output:
         "results/language/associations.parquet",
-        provenance="results/provenance/associate_lemmas.json",
     log:
         "results/logs/associate_lemmas.log",
     conda:

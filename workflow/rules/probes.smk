@@ -18,7 +18,6 @@ rule encode_scenes:
         features=analysed_images,
     output:
         "results/probes/{captioner}/encodings.parquet",
-        provenance="results/provenance/encode_scenes/{captioner}.json",
     log:
         "results/logs/encode_scenes/{captioner}.log",
     wildcard_constraints:
@@ -58,7 +57,6 @@ rule train_probe:
         scores="results/probes/{captioner}/scores.parquet",
         search="results/probes/{captioner}/search.parquet",
         objects="results/probes/{captioner}/objects.parquet",
-        provenance="results/provenance/train_probe/{captioner}.json",
     log:
         "results/logs/train_probe/{captioner}.log",
     wildcard_constraints:

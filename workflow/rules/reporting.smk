@@ -31,7 +31,6 @@ rule summarise_evaluation:
     output:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
-        provenance="results/provenance/summarise_evaluation.json",
     log:
         "results/logs/summarise_evaluation.log",
     conda:
@@ -65,7 +64,6 @@ rule collect_evaluation:
         summary="results/reporting/summary.parquet",
     output:
         tables=multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_evaluation.json",
     log:
         "results/logs/collect_evaluation.log",
     conda:
@@ -94,7 +92,6 @@ rule collect_rewards:
         rewards=reward_tables,
     output:
         tables=multiext("results/reporting/rewards", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_rewards.json",
     log:
         "results/logs/collect_rewards.log",
     conda:
@@ -121,7 +118,6 @@ rule collect_judgements:
         ],
     output:
         tables=multiext("results/reporting/judgements", ".csv", ".md", ".html"),
-        provenance="results/provenance/collect_judgements.json",
     log:
         "results/logs/collect_judgements.log",
     conda:
@@ -210,7 +206,6 @@ rule measure_validity:
         words=toyworld_words,
     output:
         tables=multiext("results/reporting/validity", ".csv", ".md", ".html"),
-        provenance="results/provenance/measure_validity.json",
     log:
         "results/logs/measure_validity.log",
     conda:
@@ -254,7 +249,6 @@ rule collect_language_tables:
         ],
     output:
         tables=expand("results/reporting/language/language_{name}.{ending}", name=LANGUAGE_TABLES, ending=FORMATS),
-        provenance="results/provenance/collect_language_tables.json",
     log:
         "results/logs/collect_language_tables.log",
     conda:
@@ -303,7 +297,6 @@ rule check_claims:
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md"),
         page="results/reporting/claims.html",
-        provenance="results/provenance/check_claims.json",
     log:
         "results/logs/check_claims.log",
     conda:
@@ -360,7 +353,6 @@ rule collect_cost:
     output:
         tables=multiext("results/reporting/cost", ".csv", ".md", ".html"),
         jobs="results/cost.parquet",
-        provenance="results/provenance/collect_cost.json",
     log:
         "results/logs/collect_cost.log",
     conda:
@@ -390,7 +382,6 @@ rule collect_table:
         lambda wildcards: table_files()[wildcards.table],
     output:
         "results/tables/{table}",
-        provenance="results/provenance/collect_table/{table}.json",
     log:
         "results/logs/collect_table/{table}.log",
     wildcard_constraints:
@@ -466,7 +457,6 @@ rule collect_tables:
         pages=[page["made"] for page in pages()],
     output:
         report(directory("results/tables"), **tables_in_report),
-        provenance="results/provenance/collect_tables.json",
     log:
         "results/logs/collect_tables.log",
     conda:

@@ -10,7 +10,6 @@ that wait for them.
 checkpoint retrieve:
     output:
         temp("results/retrieved"),
-        provenance="results/provenance/retrieve.json",
     log:
         "results/logs/retrieve.log",
     localrule: True  # nodes of a cluster often have no network

@@ -31,7 +31,6 @@ rule extract_regions:
         weights=lambda wildcards: graph.files_of("regions", wildcards.regions, "weights"),
     output:
         "results/regions/{regions}/{corpus}/{shard}.parquet",
-        provenance="results/provenance/extract_regions/{regions}/{corpus}/{shard}.json",
     log:
         "results/logs/extract_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
@@ -64,7 +63,6 @@ rule read_regions:
         files=lambda wildcards: graph.files_of("regions", wildcards.regions, "files", corpus=wildcards.corpus),
     output:
         "results/regions/{regions}/{corpus}/{shard}.parquet",
-        provenance="results/provenance/read_regions/{regions}/{corpus}/{shard}.json",
     log:
         "results/logs/read_regions/{regions}/{corpus}/{shard}.log",
     wildcard_constraints:
@@ -107,7 +105,6 @@ rule import_scorer:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
         vocabulary="results/scorers/{scorer}/vocab.txt",
-        provenance="results/provenance/import_scorer/{scorer}.json",
     log:
         "results/logs/import_scorer/{scorer}.log",
     wildcard_constraints:
@@ -134,7 +131,6 @@ rule adopt_encoder:
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",
-        provenance="results/provenance/adopt_encoder/{scorer}.json",
     log:
         "results/logs/adopt_encoder/{scorer}.log",
     wildcard_constraints:
@@ -187,7 +183,6 @@ rule pretrain_scorer:
         vocabulary="results/scorers/{scorer}/vocab.txt",
         training="results/scorers/{scorer}/training.parquet",
         matching="results/scorers/{scorer}/matching.parquet",
-        provenance="results/provenance/pretrain_scorer/{scorer}.json",
     log:
         "results/logs/pretrain_scorer/{scorer}.log",
     wildcard_constraints:
@@ -247,7 +242,6 @@ rule score_alignment:
         features=evaluation_scorer_images,
     output:
         "results/evaluation/{captioner}/{evaluation}/alignment.parquet",
-        provenance="results/provenance/score_alignment/{captioner}/{evaluation}.json",
     log:
         "results/logs/score_alignment/{captioner}/{evaluation}.log",
     conda:

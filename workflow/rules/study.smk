@@ -37,7 +37,6 @@ rule sample_stimuli:
         exclude=excluded_images,
     output:
         "results/study/stimuli.parquet",
-        provenance="results/provenance/sample_stimuli.json",
     log:
         "results/logs/sample_stimuli.log",
     conda:
@@ -85,7 +84,6 @@ rule build_study:
         web=directory("results/study/web"),
         psychopy=directory("results/study/psychopy"),
         review="results/study/review.html",
-        provenance="results/provenance/build_study.json",
     log:
         "results/logs/build_study.log",
     conda:
@@ -116,7 +114,6 @@ rule simulate_responses:
         stimuli="results/study/stimuli.parquet",
     output:
         "results/study/simulated/responses.csv",
-        provenance="results/provenance/simulate_responses.json",
     log:
         "results/logs/simulate_responses.log",
     conda:
@@ -158,7 +155,6 @@ rule analyse_responses:
         accuracy="results/study/{participants}/accuracy.parquet",
         pairwise="results/study/{participants}/pairwise.parquet",
         agreement="results/study/{participants}/agreement.parquet",
-        provenance="results/provenance/analyse_responses/{participants}.json",
     log:
         "results/logs/analyse_responses/{participants}.log",
     wildcard_constraints:

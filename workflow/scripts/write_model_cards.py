@@ -26,14 +26,14 @@ def trained_models(snakemake, results: Path) -> list[Trained]:
             described=described,
             config=read_json(config),
             parameters=parameters(weights),
-            made=read_json(made),
+            made=read_json(results / "provenance" / f"{described['job']}.json"),
             cost=measured_job(results, Path(described["job"])),
             updates=updates(training),
             validated=validated(training, described["select"]),
             matching=matching.get(described["name"], []) if described["section"] == "scorers" else [],
         )
-        for described, config, weights, training, made in zip(
-            snakemake.params.models, inputs.configs, inputs.weights, inputs.training, inputs.made, strict=True
+        for described, config, weights, training in zip(
+            snakemake.params.models, inputs.configs, inputs.weights, inputs.training, strict=True
         )
     ]
 
@@ -57,6 +57,6 @@ def main(snakemake):
         papers=params.papers,
         software=read_yaml(inputs.software),
     )
-    results = paths.results_of(snakemake.output.provenance)
+    results = paths.results_of(snakemake.log[0])
     for model, path in zip(trained_models(snakemake, results), snakemake.output.cards, strict=True):
         write_text(path, card_text(model, context))

@@ -40,7 +40,6 @@ rule tabulate_clipscore:
         tables=expand("results/reporting/clipscore/clipscore_{name}.{ending}", name=judged_tables(), ending=FORMATS),
         pictures=directory("results/reporting/clipscore/pictures"),
         cells="results/reporting/clipscore/cells.parquet",
-        provenance="results/provenance/tabulate_clipscore.json",
     log:
         "results/logs/tabulate_clipscore.log",
     group:

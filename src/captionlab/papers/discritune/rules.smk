@@ -142,7 +142,6 @@ if discritune:
         output:
             values="results/reporting/discritune/values.parquet",
             differences="results/reporting/discritune/differences.parquet",
-            provenance="results/provenance/summarise_discritune.json",
         log:
             "results/logs/summarise_discritune.log",
         group:
@@ -224,7 +223,6 @@ rule tabulate_discritune:
         ),
         pictures=directory("results/reporting/discritune/pictures"),
         cells="results/reporting/discritune/cells.parquet",
-        provenance="results/provenance/tabulate_discritune.json",
     log:
         "results/logs/tabulate_discritune.log",
     group:
@@ -291,7 +289,6 @@ rule plot_discritune:
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("discritune", "results/figures/discritune_{name}{ending}", figure_labels()),
-        provenance="results/provenance/plot_discritune.json",
     log:
         "results/logs/plot_discritune.log",
     group:

@@ -51,7 +51,6 @@ rule summarise_hl:
     output:
         values="results/reporting/hl/values.parquet",
         differences="results/reporting/hl/differences.parquet",
-        provenance="results/provenance/summarise_hl.json",
     log:
         "results/logs/summarise_hl.log",
     group:
@@ -82,7 +81,6 @@ rule tabulate_hl:
         tables=[f"results/reporting/hl/hl_baselines.{ending}" for ending in FORMATS],
         pictures=directory("results/reporting/hl/pictures"),
         cells="results/reporting/hl/cells.parquet",
-        provenance="results/provenance/tabulate_hl.json",
     log:
         "results/logs/tabulate_hl.log",
     group:

@@ -150,7 +150,6 @@ rule summarise_probing:
     output:
         values="results/reporting/probing/values.parquet",
         differences="results/reporting/probing/differences.parquet",
-        provenance="results/provenance/summarise_probing.json",
     log:
         "results/logs/summarise_probing.log",
     group:
@@ -229,7 +228,6 @@ rule tabulate_probing:
         tables=expand("results/reporting/probing/probing_{name}.{ending}", name=probing_tables(), ending=FORMATS),
         pictures=directory("results/reporting/probing/pictures"),
         cells="results/reporting/probing/cells.parquet",
-        provenance="results/provenance/tabulate_probing.json",
     log:
         "results/logs/tabulate_probing.log",
     group:
@@ -280,7 +278,6 @@ rule plot_probing:
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("probing", "results/figures/probing_{name}{ending}", PROBING_FIGURES),
-        provenance="results/provenance/plot_probing.json",
     log:
         "results/logs/plot_probing.log",
     group:

@@ -78,7 +78,6 @@ rule summarise_scenes:
     output:
         values="results/reporting/scenes/values.parquet",
         differences="results/reporting/scenes/differences.parquet",
-        provenance="results/provenance/summarise_scenes.json",
     log:
         "results/logs/summarise_scenes.log",
     group:
@@ -129,7 +128,6 @@ rule tabulate_scenes:
         tables=expand("results/reporting/scenes/scenes_{name}.{ending}", name=SCENES_TABLES, ending=FORMATS),
         pictures=directory("results/reporting/scenes/pictures"),
         cells="results/reporting/scenes/cells.parquet",
-        provenance="results/provenance/tabulate_scenes.json",
     log:
         "results/logs/tabulate_scenes.log",
     group:
@@ -164,7 +162,6 @@ rule plot_scenes:
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("scenes", "results/figures/scenes_{name}{ending}", SCENES_FIGURES),
-        provenance="results/provenance/plot_scenes.json",
     log:
         "results/logs/plot_scenes.log",
     group:
