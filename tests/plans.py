@@ -75,7 +75,7 @@ class Plan:
 
     def figures(self, paper: str) -> list[str]:
         """Return the names of the figures that a paper makes, in their order."""
-        return [name for job in self.of(f"plot_{paper}") for name in job.outputs if name != "provenance"]
+        return [name for job in self.of(f"plot_{paper}") for name in job.outputs]
 
 
 def config_of(*names: str) -> dict[str, Any]:
@@ -90,16 +90,19 @@ def plan(config: Config, folder: Path, *targets: str, present: Sequence[str] = (
     """Return the plan of a run of a config in a folder, for the rule `all` or for other targets.
 
     Paths of the config start at `folder/data`, in which the files of `present` are made first. With `stand_ins`, what
-    the config names and is not there is made too: files without content, and empty folders. Raises ConfigError if the
-    config cannot be run.
+    the config names and is not there is made too: files without content, and empty folders; and captions are tagged by
+    the model that comes with captionlab. Raises ConfigError if the config cannot be run.
     """
     data, run = folder / "data", folder / "run"
     for place in (data, run):
         place.mkdir(parents=True, exist_ok=True)
     for name in present:
         _make("file", data / name)
+    config = {**config, "data": str(data)}
+    if stand_ins and "language" in config:
+        config["language"] = {key: value for key, value in config["language"].items() if key != "tagger"}
     file = folder / "config.yaml"
-    file.write_text(yaml.safe_dump({**config, "data": str(data)}, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     while True:
         try:
             return Plan(_jobs(file, run, targets or ("all",)))

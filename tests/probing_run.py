@@ -18,7 +18,6 @@ from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged as words_tagged
 from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS
-from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.reporting.figures import Draw
 from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.scorers.schemas import MATCHING
@@ -26,6 +25,13 @@ from captionlab.tables import TableSchema, read_table, write_table
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow" / "scripts"
+# The tables and figures of the paper.
+TABLES = [
+    "table1_choices", "table2_scores", "table3_examples", "table4_statistics", "table5_patterns", "table6_constructed",
+    "table7_templates", "figure1_patterns", "figure2_replacements", "figure3_visual_words", "figure4_unigrams",
+    "figure4_words", "rewards", "generalisation", "matching",
+]  # fmt: skip
+FIGURES = ["figure1_patterns", "figure2_replacements", "figure3_visual_words", "figure4_unigrams"]
 CORPUS, EVALUATION = "toy-coco", "probing"
 THINGS = ("dog", "cat", "boat", "horse", "tree", "house", "bird", "table", "car", "ball")
 FAVOURITE = {"toy-uniter": "of", "toy-clip": "near"}

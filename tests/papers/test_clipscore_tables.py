@@ -10,7 +10,6 @@ from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
 from captionlab.papers.clipscore.config import run_mistakes
 from captionlab.papers.clipscore.evidence import evidence
-
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.tables import write_table
 
@@ -141,7 +140,6 @@ def test_without_judgements_of_people_claims_are_not_tested(made):
     found = verdicts(made, labels=())
     assert {row["comparisons"] for row in found.values()} == {0}
     assert {row["evidence"] for row in found.values()} == {"tested with judgements of people (docs/data.md)"}
-
 
 
 PAIRS = {"annotations": "consensus.mat", "pairs": "pairs.mat"}

@@ -23,7 +23,6 @@ rule tabulate_rhymes:
         ),
         pictures=directory("results/reporting/rhymes/pictures"),
         cells="results/reporting/rhymes/cells.parquet",
-        provenance="results/provenance/tabulate_rhymes.json",
     log:
         "results/logs/tabulate_rhymes.log",
     params:

@@ -16,14 +16,27 @@ from interval_ranges import intervals_outside
 from matplotlib.colors import to_hex
 from paper_jobs import PAPERS, judged, published
 from PIL import Image
-from probing_run import CORPUS, IDS, ROLES, ROOT, SCORERS, THINGS, Made, caption, score, tags_of, things
+from probing_run import (
+    CORPUS,
+    FIGURES,
+    IDS,
+    ROLES,
+    ROOT,
+    SCORERS,
+    TABLES,
+    THINGS,
+    Made,
+    caption,
+    score,
+    tags_of,
+    things,
+)
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams
-from captionlab.papers.probing.paper import FIGURES, TABLES
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
 from captionlab.reporting.claims import read_claims

@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex
 from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
 from PIL import Image
-from scenes_run import TELLING, make, report, scenes_run
+from scenes_run import FIGURES, TELLING, make, report, scenes_run
 from scipy import stats
 from scipy.stats import binomtest
 
@@ -39,7 +39,6 @@ from captionlab.papers.scenes.objects import (
     samples_table,
 )
 from captionlab.papers.scenes.pages import read_probed, read_splits
-from captionlab.papers.scenes.paper import FIGURES
 from captionlab.papers.scenes.probes import (
     ProbedImages,
     frequent_scenes,

@@ -2,7 +2,6 @@
 
 import csv
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ from paper_jobs import published as published_of
 from study_stand_in import study_screens, write_images
 
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
-from captionlab.papers.discritune.paper import Discritune
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.places import PLACE
 from captionlab.reporting.claims import read_claims
@@ -26,7 +24,6 @@ from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.psychopy import quoted
 from captionlab.study.responses import participants
 from captionlab.tables import read_table
-from captionlab.workflow.study import Study
 
 SCREENS = study_screens(controls=1)
 SURE = {"set-0001", "set-0002", "set-0003"}
@@ -232,20 +229,6 @@ def test_without_a_finetuned_caption_there_is_no_example():
     assert examples(SCREENS, [row for row in rows if row["caption_type"] == "tuned"], "people", TUNED) == []
 
 
-@pytest.mark.parametrize(
-    ("captioners", "expected"),
-    [
-        (["human", "plain", "tuned"], {"tuned": "plain"}),
-        (["human", "tuned"], {}),
-        (["tuned", "plain", "two"], {"tuned": "plain", "two": "tuned"}),
-    ],
-)
-def test_which_captions_are_finetuned_is_in_the_config(captioners, expected):
-    blocks = {"human": {}, "plain": {}, "tuned": {"parent": "plain"}, "two": {"parent": "tuned"}}
-    basis = SimpleNamespace(config={"study": {"captioners": captioners}}, captioners=blocks)
-    assert Study(basis, None).parents() == expected
-
-
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_figure_2_has_pairs_with_captions_below(tmp_path, width):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
@@ -367,11 +350,57 @@ def test_a_difference_is_the_same_either_way_round():
     assert {row["n"] for row in rows.values()} == {len({s["stimulus"] for s in SCREENS if s["role"] == "question"})}
 
 
+FINETUNED = {
+    "corpus": "world",
+    "objective": {"kind": "cross-entropy"},
+    "optimizer": {"kind": "adam", "lr": 1.0e-3, "batch": 4, "steps": 2},
+}
+CONFIG = {
+    "seed": 1,
+    "spice": "off",
+    "corpora": {"world": {"reader": "toyworld", "domain": "concap", "seed": 1, "images": {"train": 8, "test": 8}}},
+    "encoders": {"clip": {"family": "clip", "weights": "clip.pt"}},
+    "captioners": {
+        "plain": {"family": "clipcap", "encoder": "clip", "weights": "plain.pt", "tokenizer": "plain.json"},
+        "tuned": {"parent": "plain", **FINETUNED},
+        "two": {"parent": "tuned", **FINETUNED},
+        "people": {"family": "human"},
+    },
+    "decodings": {"greedy": {"kind": "greedy", "max_tokens": 10}},
+    "evaluations": {
+        "main": {"captioners": ["plain", "tuned", "two", "people"], "corpora": ["world"], "decoding": "greedy"}
+    },
+    "papers": {
+        "discritune": {"comparable": False, "captioners": {"ClipCap-ConCap": "plain"}, "corpora": {"ConCap": "world"}}
+    },
+}
+STUDY = {"corpus": "world", "evaluation": "main", "encoder": "clip", "sets": 4, "block": 2}
+SIMULATED, PEOPLE = {"simulated": {"retriever": "clip"}}, {"responses": ["a.csv"]}
+
+
 @pytest.mark.parametrize(
-    ("study", "expected"),
-    [({"simulated": {"retriever": "clip"}}, set()), ({"responses": ["a.csv"]}, {"study_accuracy", "study_pairwise"})],
+    ("captioners", "expected"),
+    [
+        (["people", "plain", "tuned"], {"tuned": "plain"}),
+        (["people", "tuned"], {}),
+        (["people", "tuned", "plain", "two"], {"tuned": "plain", "two": "tuned"}),
+    ],
 )
-def test_simulated_participants_never_judge_a_claim_about_people(study, expected):
-    lab = SimpleNamespace(config={"study": study}, lineage=dict)
-    lab.study = Study(lab, None)
-    assert {name for name in Discritune(lab).judged().inputs if name.startswith("study")} == expected
+def test_which_captions_are_finetuned_is_in_the_config(planned, captioners, expected):
+    plan = planned({**CONFIG, "study": {**STUDY, **SIMULATED, "captioners": captioners}})
+    assert plan.job("plot_discritune").params["parents"] == expected
+
+
+@pytest.mark.parametrize(
+    ("responses", "expected"),
+    [
+        (SIMULATED, set()),
+        (PEOPLE, {"accuracy", "pairwise"}),
+        ({**SIMULATED, **PEOPLE}, {"accuracy", "pairwise"}),
+    ],
+)
+def test_simulated_participants_never_judge_a_claim_about_people(planned, responses, expected):
+    plan = planned({**CONFIG, "study": {**STUDY, **responses, "captioners": ["people", "plain", "tuned"]}})
+    inputs = plan.job("check_claims").inputs
+    found = {name: path for name, path in inputs.items() if name.startswith("discritune_study")}
+    assert found == {f"discritune_study_{table}": [f"results/study/people/{table}.parquet"] for table in expected}

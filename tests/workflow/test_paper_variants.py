@@ -1,38 +1,37 @@
 """Ablations on top of config/paper.yaml and of the toy world: trainings that differ in what an ablation is about."""
 
-from pathlib import Path
-
 import pytest
-import yaml
-from snakemake.utils import update_config
+from plans import ROOT, config_of
 
-from captionlab.papers.discritune.paper import Discritune
-from captionlab.graph.graph import Graph
 from captionlab.config.families import captioners
-
-ROOT = Path(__file__).parents[2]
-
+from captionlab.config.papers import listed
+from captionlab.graph.graph import Graph
 
 # What self-critical training has that REINFORCE has not, and does nothing or is not used where a beam search learns.
 OF_SELF_CRITICAL = {"scale": 1.0, "kl": 0.0}
 UNUSED = {"samples", "temperature"}
 
 
-def experiments(*names: str) -> Experiments:
-    config: dict = {}
-    for name in names:
-        update_config(config, yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")))
-    return Graph(config, ROOT)
+@pytest.fixture(scope="module")
+def paper():
+    return Graph(config_of("paper", "paper_variants"), ROOT)
 
 
 @pytest.fixture(scope="module")
-def lab() -> Experiments:
-    return experiments("paper", "paper_variants")
+def toy():
+    return Graph(config_of("config", "variants"), ROOT)
 
 
-@pytest.fixture(scope="module")
-def toy() -> Experiments:
-    return experiments("config", "variants")
+def variants(graph):
+    """By group of variants its evaluation, its corpora, and its captioners by label."""
+    return {
+        group: (
+            graph.config["evaluations"][block["evaluation"]],
+            {*block["corpora"].values()},
+            {label: listed(names) for label, names in block["captioners"].items()},
+        )
+        for group, block in graph.config["papers"]["discritune"]["variants"].items()
+    }
 
 
 def different(block, reference) -> set[str]:
@@ -45,26 +44,23 @@ def different(block, reference) -> set[str]:
     return keys | others
 
 
-def test_an_image_always_has_99_distractors(lab):
-    for names in Discritune(lab).summarised().params["variants"]["hard-distractors"]["captioners"].values():
-        for block in (lab.captioners[name] for name in names if "objective" in lab.captioners[name]):
-            reward = block["objective"]["reward"]
-            assert block["optimizer"]["batch"] + reward.get("hard_negatives", 0) == reward["candidates"] == 100
+def test_an_image_always_has_99_distractors(paper):
+    blocks = paper.config["captioners"]
+    _, _, found = variants(paper)["hard-distractors"]
+    for block in (blocks[name] for names in found.values() for name in names if "objective" in blocks[name]):
+        reward = block["objective"]["reward"]
+        assert block["optimizer"]["batch"] + reward.get("hard_negatives", 0) == reward["candidates"] == 100
 
 
-def test_captioners_differ_from_the_reference_in_one_thing(lab):
-    reference = lab.captioners["flickr-running-mean"]
+def test_captioners_differ_from_the_reference_in_one_thing(paper):
+    blocks = paper.config["captioners"]
+    reference = blocks["flickr-running-mean"]
     for name, key in {"no-baseline": "baseline", "similarity": "reward", "accuracy": "reward"}.items():
-        assert different(lab.captioners[f"flickr-{name}"], reference) == {key}
-    assert different(lab.captioners["flickr-greedy"], reference) == {
-        "kind",
-        "baseline",
-        "search",
-        *OF_SELF_CRITICAL,
-        *UNUSED,
-    }
+        assert different(blocks[f"flickr-{name}"], reference) == {key}
+    of_greedy = {"kind", "baseline", "search", *OF_SELF_CRITICAL, *UNUSED}
+    assert different(blocks["flickr-greedy"], reference) == of_greedy
     for rate in ("5e-7", "1e-6"):
-        of_rate = lab.captioners[f"flickr-rate-{rate}"]
+        of_rate = blocks[f"flickr-rate-{rate}"]
         assert different(of_rate, reference) == {"optimizer"}
         assert {**of_rate["optimizer"], "lr": 1e-7} == reference["optimizer"]
         assert of_rate["optimizer"]["lr"] == float(rate)
@@ -74,20 +70,20 @@ def test_captioners_differ_from_the_reference_in_one_thing(lab):
 def test_tables_8_and_9_are_the_papers_experiment(request, name):
     """Appendix B of Dessì et al. 2023: trained on Flickr for ten epochs, judged on its validation split, by five beams;
     the greedy baseline is that of captions from a beam of five."""
-    lab = request.getfixturevalue({"paper": "lab", "toy": "toy"}[name])
-    variants = Discritune(lab).summarised().params["variants"]
+    graph = request.getfixturevalue(name)
+    config = graph.config
     for group in ("baselines", "rewards", "learning-rates"):
-        (corpus,), evaluation = variants[group]["corpora"], lab.evaluations[variants[group]["evaluation"]]
+        evaluation, (corpus,), found = variants(graph)[group]
         assert "flickr" in corpus
-        assert lab.config["corpora"][corpus]["evaluation_split"] == "val"
-        decoding = lab.config["decodings"][evaluation["decoding"]]
+        assert config["corpora"][corpus]["evaluation_split"] == "val"
+        decoding = config["decodings"][evaluation["decoding"]]
         assert (decoding["kind"], decoding["beams"]) == ("beam", 5)
-        for captioner in (one for names in variants[group]["captioners"].values() for one in names):
-            block = lab.captioners[captioner]
+        for captioner in (one for names in found.values() for one in names):
+            block = config["captioners"][captioner]
             assert (block["corpus"], block["optimizer"]["epochs"]) == (corpus, 10)
-    (greedy, *_) = variants["baselines"]["captioners"]["greedy decoding"]
-    objective = lab.captioners[greedy]["objective"]
-    search = lab.config["decodings"][objective["search"]]
+    _, _, found = variants(graph)["baselines"]
+    objective = config["captioners"][found["greedy decoding"][0]]["objective"]
+    search = config["decodings"][objective["search"]]
     assert (objective["baseline"], search["kind"], search["beams"]) == ("greedy", "beam", 5)
     assert OF_SELF_CRITICAL.items() <= objective.items()
 
@@ -95,22 +91,22 @@ def test_tables_8_and_9_are_the_papers_experiment(request, name):
 @pytest.mark.parametrize("names", [("paper",), ("config", "toy_discritune")])
 def test_every_captioner_of_the_paper_is_decoded_by_five_beams(names):
     """Section 4.1 and appendix B of Dessì et al. 2023."""
-    lab = experiments(*names)
-    block = lab.config["papers"]["discritune"]
+    config = Graph(config_of(*names), ROOT).config
+    block = config["papers"]["discritune"]
     captioners = {*block["captioners"].values()} - {"human"}
-    shown = [lab.evaluations[name] for name in block.get("evaluations", lab.evaluations)]
+    shown = [config["evaluations"][name] for name in block.get("evaluations", config["evaluations"])]
     found = {name: set() for name in captioners}
     for evaluation in shown:
         for name in captioners & {*evaluation["captioners"]}:
-            decoding = lab.config["decodings"][evaluation["decoding"]]
+            decoding = config["decodings"][evaluation["decoding"]]
             found[name].add((decoding["kind"], decoding.get("beams")))
     assert found == {name: {("beam", 5)} for name in captioners}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_captioners_of_the_toy_world_differ_from_the_reference_in_one_thing(toy, seed):
-    trainings = {names[seed - 1]: name for name, names in toy.trainings.items()}
-    of_seed = {name: toy.captioners[training] for training, name in trainings.items()}
+    trainings = {names[seed - 1]: name for name, names in toy.trainings["captioners"].items()}
+    of_seed = {name: toy.config["captioners"][training] for training, name in trainings.items()}
     more = {"kind", "baseline", *OF_SELF_CRITICAL, *UNUSED}
     on_flickr = {
         "no-baseline": {"baseline"}, "similarity": {"reward"}, "accuracy": {"reward"},

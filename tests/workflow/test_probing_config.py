@@ -3,20 +3,17 @@
 import copy
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
-from snakemake.utils import update_config
+from plans import config_of
+from probing_run import FIGURES, TABLES
 
-from captionlab.papers.probing.paper import FIGURES, TABLES, Probing
 from captionlab.config.whole import ConfigError, checked
-from captionlab.graph.graph import Graph
-from captionlab.workflow.language import Construction
-from captionlab.workflow.scoring import Scoring
 
 ROOT = Path(__file__).parents[2]
 MODELS = ["CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
+SCORED = {"kind": "scorer", "scorer": "uni"}
 CONFIG = yaml.safe_load("""
 seed: 1
 corpora:
@@ -55,6 +52,7 @@ evaluations:
     captioners: [fc-1, fc-2, fc-uni-1, fc-uni-2, made, people]
     corpora: [world]
     scorers: [uni, ros, clip, clip-s]
+spice: "off"
 language: {evaluation: main, model: {corpus: world, splits: [train]}}
 papers:
   probing:
@@ -118,93 +116,95 @@ def test_a_mistake_is_a_sentence(path, value, sentence):
 
 
 @pytest.fixture
-def lab():
-    config = filled(CONFIG)
-    rewards = {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "scorer", "scorer": "uni"}}, {"weight": 2, "reward": {"kind": "cider"}}]}  # fmt: skip  # noqa: E501
-    for name in ("fc-uni-1", "fc-uni-2"):
-        config["captioners"][name] = {"parent": "fc-1", "objective": {"kind": "self-critical", "reward": rewards}}
-    stand_in = SimpleNamespace(
-        config=config, captioners=config["captioners"], spice="off",
-        evaluation_contexts=lambda: {"main": {"decoding": "given", "splits": {"world": "test"}}},
-    )  # fmt: skip
-    stand_in.rewards = lambda captioner: Experiments.rewards(stand_in, captioner)
-    stand_in.scoring = Scoring(stand_in, SimpleNamespace(embedding=None))
-    stand_in.metrics = SimpleNamespace(asked_by=lambda evaluation: [])
-    return stand_in
+def plan(planned):
+    """The plan of the example, in which captioners are rewarded by a scorer and CIDEr."""
+    config = copy.deepcopy(CONFIG)
+    config["decodings"] = {"greedy": {"kind": "greedy", "max_tokens": 10}}
+    config["evaluations"]["main"]["decoding"] = "greedy"
+    reward = {"kind": "sum", "of": [{"weight": 1, "reward": SCORED}, {"weight": 2, "reward": {"kind": "cider"}}]}
+    for number in (1, 2):
+        parent, rewarded = f"fc-{number}", f"fc-uni-{number}"
+        files = {"weights": f"{parent}.safetensors", "tokenizer": f"{parent}.json"}
+        config["captioners"][parent] = {"family": "newfc", "encoder": "clip", **files}
+        config["captioners"][rewarded] = {
+            "parent": parent,
+            "corpus": "world",
+            "objective": {"kind": "self-critical", "decoding": "greedy", "reward": reward},
+            "optimizer": {"kind": "adam", "lr": 1.0e-3, "batch": 4, "steps": 2},
+        }
+    return planned(config)
 
 
-def test_roles_and_their_tables(lab):
-    needs, params = Probing(lab).summarised().inputs, Probing(lab).summarised().params
-    assert params["roles"] == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
-    assert Probing(lab).plotted().params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
-    assert Probing(lab).plotted().inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
-    assert needs["originals"] == ["results/evaluation/fc-1/main/alignment.parquet"]
-    assert needs["measures"][0] == "results/language/fc-1/main/measures.parquet"
-    assert (needs["spice"], Probing(lab).tables()) == ([], [f"probing_{name}" for name in TABLES])
-    assert params["job"] == {"evaluation": "main", "decoding": "given", "splits": {"world": "test"}}
+def test_roles_and_their_tables(plan):
+    assert plan.tables("probing") == [f"probing_{name}" for name in TABLES]
+    job = plan.job("summarise_probing")
+    assert job.params["roles"] == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
+    assert job.params["job"] == {"evaluation": "main", "decoding": "greedy", "splits": {"world": "test"}}
+    assert job.inputs["originals"] == ["results/evaluation/fc-1/main/alignment.parquet"]
+    assert job.inputs["measures"][0] == "results/language/fc-1/main/measures.parquet"
+    assert job.inputs["spice"] == []
+    drawn = plan.job("plot_probing")
+    assert drawn.params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
+    assert drawn.inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
 
 
-def test_scores_are_printed_in_per_cent(lab):
-    scorers = Probing(lab).summarised().params["scorers"]
+def test_scores_are_printed_in_per_cent(plan):
+    scorers = plan.job("summarise_probing").params["scorers"]
     # A probability, one that its settings put into per cent, 100 times a cosine, and 2.5 times one.
     assert {name: printed["factor"] for name, printed in scorers.items()} == {
         "uni": 100.0, "ros": 1.0, "clip": 1.0, "clip-s": 100.0,
     }  # fmt: skip
     assert scorers["uni"]["label"] == "UNITER"
-    assert Probing(lab).tabulated().inputs["matching"] == ["results/scorers/uni/matching.parquet"]
 
 
-def test_rewards_are_read_off_the_objectives(lab):
-    assert Probing(lab).summarised().params["rewards"] == {"CE": [], "UNITER": ["UNITER"]}
+def test_a_table_says_how_good_scorers_are_that_were_trained_here(plan):
+    assert plan.job("tabulate_probing").inputs["matching"] == ["results/scorers/uni/matching.parquet"]
 
 
-def test_constructed_captions_depend_on_their_settings_alone(lab):
-    job, made = SimpleNamespace(captioner="made", evaluation="main"), Construction(lab)
-    assert made.block(job) == {
+def test_rewards_are_read_off_the_objectives(plan):
+    assert plan.job("summarise_probing").params["rewards"] == {"CE": [], "UNITER": ["UNITER"]}
+
+
+def test_constructed_captions_depend_on_their_settings_alone(plan):
+    job = plan.job("construct_captions", captioner="made", evaluation="main")
+    assert job.params["config"] == {
         "nouns": [5, 3], "replacements": {"draw": "frequency", "others": "any", "shares": [1.0]},
         "templates": ["published", "mined"],
     }  # fmt: skip
-    assert made.tags(job) == "results/language/fc-1/main/tags.parquet"
-    assert made.mined_models(job) == ["UNITER"]
-    assert made.mined_tags(job) == ["results/language/fc-uni-1/main/tags.parquet"]
+    assert job.inputs["tags"] == "results/language/fc-1/main/tags.parquet"
+    assert job.params["mined"] == ["UNITER"]
+    assert job.inputs["mined"] == ["results/language/fc-uni-1/main/tags.parquet"]
 
 
-def test_without_the_paper_nothing_is_asked_for():
-    nothing = Probing(SimpleNamespace(config={}))
-    assert (nothing.tables(), nothing.figures(), nothing.summarised()) == ([], {}, None)
-
-
-def test_the_toy_config_asks_for_the_whole_paper():
+def test_the_toy_config_asks_for_the_whole_paper(planned):
     """Every table and figure, and a training on each scorer."""
-    lab = Graph(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT)
-    paper = Probing(lab)
-    assert paper.tables() == [f"probing_{name}" for name in (*TABLES, "effects")]
-    assert list(paper.figures()) == [f"probing_{name}" for name in FIGURES]
-    params = paper.summarised().params
+    config = config_of("config")
+    plan = planned(config)
+    assert plan.tables("probing") == [f"probing_{name}" for name in (*TABLES, "effects")]
+    assert plan.figures("probing") == [f"probing_{name}" for name in FIGURES]
+    params = plan.job("summarise_probing").params
     assert params["metrics"] == ["clipscore", "chair", "diversity"]
     assert {role: of for role, of in params["rewarding_encoders"].items() if of} == {"CLIP": ["toy-clip-a"]}
     assert sorted(scorer["label"] for scorer in params["scorers"].values()) == MODELS
     for model in MODELS:
         (name,) = params["roles"][model]
-        assert (params["rewards"][model], lab.captioners[name]["parent"]) == ([model], params["roles"]["CE"][0])
-    made = lab.captioners[lab.config["papers"]["probing"]["constructed"]]
+        assert (params["rewards"][model], config["captioners"][name]["parent"]) == ([model], params["roles"]["CE"][0])
+    made = config["captioners"][config["papers"]["probing"]["constructed"]]
     assert (made["nouns"], made["templates"]) == ([3, 4, 5, 6, 7], ["published", "mined"])
 
 
-def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it():
+def test_seeds_and_what_is_beyond_the_paper_go_on_top_of_it(planned):
     """Three trainings of everything, which differ by their seed alone; what is beyond is updated as for one scorer."""
-    config: dict = {}
-    for name in ("config.yaml", "toy_probing.yaml"):
-        update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
-    lab = Graph(config, ROOT)
-    rewards, roles = (Probing(lab).summarised().params[name] for name in ("rewards", "roles"))
+    config = config_of("config", "toy_probing")
+    params, captioners = planned(config).job("summarise_probing").params, checked(config, ROOT)["captioners"]
+    rewards, roles = params["rewards"], params["roles"]
     beyond = ["UNITER and KL", "UNITER and fluency", "all five", "in turn"]
     assert set(roles) == {"CE", *MODELS, *beyond}
     assert [rewards[role] for role in MODELS] == [[model] for model in MODELS]
     assert [len(rewards[role]) for role in beyond] == [1, 1, 5, 5]
     for role in (*MODELS, *beyond):
-        blocks = [lab.captioners[name] for name in roles[role]]
-        assert [block["seed"] for block in blocks] == [lab.config["seed"], 2, 3]
+        blocks = [captioners[name] for name in roles[role]]
+        assert [block["seed"] for block in blocks] == [config["seed"], 2, 3]
         assert all({**block, "seed": None} == {**blocks[0], "seed": None} for block in blocks)
-        assert role in MODELS or blocks[0]["optimizer"] == lab.captioners["toy-fc-uniter"]["optimizer"]
-    assert set(lab.evaluations["probing"]["captioners"]) >= {name for names in roles.values() for name in names}
+        assert role in MODELS or blocks[0]["optimizer"] == captioners["toy-fc-uniter"]["optimizer"]
+    assert set(params["captioners"]) >= {name for names in roles.values() for name in names}

@@ -2,66 +2,72 @@
 
 import copy
 import re
-from pathlib import Path
 
 import pytest
-import yaml
-from snakemake.utils import update_config
+from plans import ROOT, config_of
+from scenes_run import FIGURES, TABLES
 
-from captionlab.papers.scenes.paper import FIGURES, TABLES, Scenes
-from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph
-
-ROOT = Path(__file__).parents[2]
+from captionlab.config.whole import ConfigError, checked
 
 
 @pytest.fixture
 def config():
-    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    return config_of("config")
 
 
-def test_the_toy_config_asks_for_every_table_and_figure(config):
-    paper = Scenes(Graph(config, ROOT))
-    assert paper.tables() == [f"scenes_{name}" for name in TABLES]
-    assert list(paper.figures()) == [f"scenes_{name}" for name in FIGURES]
-    inputs, job = paper.tabulated().inputs, paper.tabulated().params["job"]
+def test_the_toy_config_asks_for_every_table_and_figure(config, planned):
+    plan = planned(config)
+    assert plan.tables("scenes") == [f"scenes_{name}" for name in TABLES]
+    assert plan.figures("scenes") == [f"scenes_{name}" for name in FIGURES]
+    inputs, job = plan.job("tabulate_scenes").inputs, plan.job("tabulate_scenes").params["job"]
     assert job["labels"]["toy-scened@4"] == "4"
     assert (job["corpus"], job["validation"]) == ("toy-scenes", "toy-scenes-val")
-    assert (inputs["training_images"], job["training"]) == (["results/corpora/toy-scenes/images.parquet"], "toy-scenes")
+    assert (inputs["training_images"], job["training"]) == ("results/corpora/toy-scenes/images.parquet", "toy-scenes")
     assert (job["split"], job["layer"]) == ("test", 1)
-    assert paper.summarised().inputs["scores"][1] == "results/probes/toy-scened/scores.parquet"
+    assert plan.job("summarise_scenes").inputs["scores"][1] == "results/probes/toy-scened/scores.parquet"
 
 
-def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from():
+def test_snapshots_are_compared_with_the_end_of_the_finetuning(config, planned):
+    ends = planned(config).job("summarise_evaluation").params["ends"]
+    assert ends == {f"toy-scened@{epochs}": "toy-scened" for epochs in (1, 2, 4, 6, 8)}
+
+
+def test_splits_are_those_of_the_corpus_that_the_finetuned_captioner_learnt_from(planned):
     """The published training part of HL-Scenes has the validation images too, which the captioner is not to learn."""
-    config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())
-    needs = Scenes(Graph(config, ROOT)).tabulated()
-    assert (needs.params["job"]["corpus"], needs.params["job"]["training"]) == ("hl-scenes", "hl-scenes-val")
-    assert needs.inputs["training_images"] == ["results/corpora/hl-scenes-val/images.parquet"]
+    config = config_of("paper")
+    job = planned(config).job("tabulate_scenes")
+    assert (job.params["job"]["corpus"], job.params["job"]["training"]) == ("hl-scenes", "hl-scenes-val")
+    assert job.inputs["training_images"] == "results/corpora/hl-scenes-val/images.parquet"
     # Of one that came from elsewhere nothing is known.
     config["scene_analysis"]["finetuned"] = "vinvl"
-    assert Scenes(Graph(config, ROOT)).tabulated().params["job"]["training"] == "hl-scenes"
+    plan = planned(config, "results/reporting/scenes/cells.parquet")
+    assert plan.job("tabulate_scenes").params["job"]["training"] == "hl-scenes"
 
 
-def test_finetuning_may_start_from_the_checkpoint_of_footnote_6():
+def test_finetuning_may_start_from_the_checkpoint_of_footnote_6(planned):
     """Oscar+ before it saw COCO's captions; the pretrained captioner of the analysis stays the same."""
-    config: dict = {}
-    for name in ("paper", "paper_oscarplus"):
-        update_config(config, yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8")))
-    lab = Graph(config, ROOT)
-    assert lab.captioners["scened"]["parent"] == "oscarplus"
-    assert lab.captioners["oscarplus"]["weights"] != lab.captioners["vinvl"]["weights"]
-    assert (lab.scene_analysis.config["pretrained"], lab.scene_analysis.config["finetuned"]) == ("vinvl", "scened")
-    assert Scenes(lab).tables() == [f"scenes_{name}" for name in TABLES]
+    config = config_of("paper", "paper_oscarplus")
+    plan, captioners = planned(config, "results/reporting/scenes/cells.parquet"), config["captioners"]
+    parent = plan.job("finetune_captioner", captioner="scened").inputs["parent_weights"]
+    assert parent == "results/captioners/oscarplus/model.safetensors"
+    assert captioners["oscarplus"]["weights"] != captioners["vinvl"]["weights"]
+    analysed = [job.wildcards["captioner"] for job in plan.of("ablate_objects")]
+    assert sorted(analysed) == ["scened", "vinvl"]
+    assert plan.tables("scenes") == [f"scenes_{name}" for name in TABLES]
 
 
-def test_without_the_paper_nothing_is_asked_for(config):
+def test_without_the_papers_nothing_is_asked_for(config, planned):
+    """What a study and an analysis of language show remains: tables and figures of the paper that they are of."""
     del config["papers"]
-    lab = Graph(config, ROOT)
-    paper = Scenes(lab)
-    assert (paper.tables(), paper.figures(), paper.summarised(), paper.compared()) == ([], {}, None, {})
-    jobs = (job.name for verb in ("summarise", "tabulate", "plot") for job in lab.papers.jobs(verb))
-    assert not [name for name in jobs if "scenes" in name]
+    plan = planned(config)
+    remaining = {"tabulate_discritune", "plot_discritune"}
+    of_papers = {f"{verb}_{paper}" for verb in ("summarise", "tabulate", "plot") for paper in config_of("config")["papers"]}
+    assert plan.rules() & of_papers == remaining
+    assert "check_claims" not in plan.rules()
+    assert plan.job("summarise_evaluation").params["ends"] == {}
+    names = ["discritune_table6_simulated", "discritune_table7_adjectives", "discritune_table14_nouns"]
+    assert plan.tables("discritune") == names
+    assert plan.figures("discritune") == ["discritune_figure2_simulated", "discritune_figure3_screen"]
 
 
 @pytest.mark.parametrize(
@@ -84,4 +90,4 @@ def test_a_mistake_is_a_sentence(config, change, sentence):
     broken = copy.deepcopy(config)
     change(broken)
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        Graph(broken, ROOT)
+        checked(broken, ROOT)
