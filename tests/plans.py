@@ -33,7 +33,7 @@ Config = Mapping[str, Any]
 class Job:
     """A job of a plan. `reads` and `makes` are all inputs and outputs; `inputs` and `outputs` have those with a name.
 
-    A name stands for a file, or for a list of files.
+    A name stands for a file, or for a list of files. Memory is known if all inputs are there.
     """
 
     rule: str
@@ -43,13 +43,15 @@ class Job:
     makes: list[str]
     outputs: dict[str, Any]
     params: dict[str, Any]
+    resources: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The jobs of a plan."""
+    """The jobs of a plan, and the folder that paths of its config start at."""
 
     jobs: list[Job]
+    data: Path
 
     def of(self, rule: str, **wildcards: str) -> list[Job]:
         """Return the jobs of a rule that have these wildcards, and perhaps others."""
@@ -105,7 +107,7 @@ def plan(config: Config, folder: Path, *targets: str, present: Sequence[str] = (
     file.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     while True:
         try:
-            return Plan(_jobs(file, run, targets or ("all",)))
+            return Plan(_jobs(file, run, targets or ("all",)), data)
         except ApiError as refusal:
             missing = [(what, Path(place)) for what, place in MISSING.findall(str(refusal))]
             if not stand_ins or all(place.exists() for _, place in missing):
@@ -126,7 +128,7 @@ def plan_in(checkout: Path, config: Config, folder: Path, *targets: str) -> Plan
     found = json.loads(done.stdout.splitlines()[-1])
     if "refusal" in found:
         raise ConfigError(found["refusal"])
-    return Plan([Job(**job) for job in found["jobs"]])
+    return Plan([Job(**job) for job in found["jobs"]], folder / "data")
 
 
 def main(file: str, folder: str, *targets: str) -> None:
@@ -162,6 +164,7 @@ def _job(job: Any) -> Job:
         makes=[str(path) for path in job.output],
         outputs=_by_name(job.output),
         params=dict(job.params.items()),
+        resources=dict(job.resources.items()),
     )
 
 

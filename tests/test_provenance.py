@@ -8,14 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from snakemake.iocontainers import InputFiles, OutputFiles
 
 from captionlab import paths, provenance, tracing
 from captionlab.files import digest
-from captionlab.provenance import current, part_of, working_on
+from captionlab.provenance import Job, current, part_of, working_on
 from captionlab.reporting.footnotes import run_notes
 from captionlab.schemas import TRAINING
 from captionlab.tables import read_metadata, write_table
@@ -25,10 +23,8 @@ ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 
 def job(rule, inputs=(), outputs=(), **params):
-    outputs = outputs if isinstance(outputs, dict) else dict(zip("abc", outputs, strict=False))
-    output = OutputFiles(fromdict={"provenance": paths.provenance(rule), **outputs})
-    read = InputFiles(toclone=list(inputs))
-    return SimpleNamespace(rule=rule, input=read, output=output, params=params, wildcards={"captioner": "base"})
+    made = [*outputs.values()] if isinstance(outputs, dict) else [*outputs]
+    return Job(rule, f"results/logs/{rule}.log", {"captioner": "base"}, params, [*inputs], made)
 
 
 def said_by(rule):
@@ -136,8 +132,8 @@ def test_what_changed_since_is_said(run, capsys):
 IMPORTED = {
     "weights": "imported/model.safetensors",
     "folder": "imported/more",
-    "provenance": "results/provenance/import_captioner/base.json",
 }
+PROVENANCE = "results/provenance/import_captioner.json"
 
 
 @pytest.fixture
@@ -155,7 +151,7 @@ def imported(run):
 
 
 def test_a_job_without_tables_says_what_it_made(imported):
-    said = json.loads((imported / IMPORTED["provenance"]).read_text())
+    said = json.loads((imported / PROVENANCE).read_text())
     assert said["rule"] == "import_captioner"
     assert said["params"] == {"config": {"family": "clipcap"}}
     assert said["inputs"] == {"published.pt": digest("published.pt")}
@@ -164,7 +160,7 @@ def test_a_job_without_tables_says_what_it_made(imported):
 
 
 def test_a_job_that_fails_says_nothing(imported):
-    (imported / IMPORTED["provenance"]).unlink()
+    (imported / PROVENANCE).unlink()
     with pytest.raises(ValueError, match="x"), working_on(job("import_captioner", ["published.pt"], IMPORTED)):
         raise ValueError("x")
     assert "import_captioner" not in [made["rule"] for made in provenance.written(imported)]
@@ -189,7 +185,7 @@ def test_a_captioner_that_is_trained_now_was_not_imported(imported):
 
 
 def test_damaged_provenance_is_named(imported):
-    (imported / IMPORTED["provenance"]).write_text('{"rule": ')
+    (imported / PROVENANCE).write_text('{"rule": ')
     with pytest.raises(ValueError, match=r"import_captioner/base\.json is damaged"):
         list(tracing.lineage("captions.parquet"))
 

@@ -1,7 +1,7 @@
 """A snapshot of a training is a captioner that every part of a config may name."""
 
 import copy
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 from workflow.test_config import CONFIG, ROOT
@@ -27,53 +27,61 @@ def test_a_snapshot_is_as_its_training(config):
         assert found[f"child@{number}"] == {**expected, "snapshot": number}
 
 
-def test_one_job_trains_and_others_take_its_snapshots(config):
-    lab = Graph(config, ROOT)
-    assert lab.of_kind("captioners", "finetuned").split("|").count("child") == 1
-    assert lab.of_kind("captioners", "snapshot") == "child@1|child@2|scened@1"
-    job = SimpleNamespace(captioner="child@2")
-    assert lab.snapshots_of_training(job) == "results/captioners/child/snapshots"
-    assert lab.value("captioner", "snapshot")(job) == 2
-    assert lab.captioner_block(SimpleNamespace(captioner="child"))["snapshots"] == [1, 2]
+def test_one_job_trains_and_others_take_its_snapshots(config, planned):
+    """The job that takes a snapshot runs for a snapshot that something reads."""
+    graph = Graph(copy.deepcopy(config), ROOT)
+    assert graph.names_of("captioners", "finetuned").split("|").count("child") == 1
+    assert graph.names_of("captioners", "snapshot") == "child@1|child@2|scened@1"
+    assert graph.training("child")["snapshots"] == [1, 2]
+    plan = planned(config)
+    assert plan.job("finetune_captioner", captioner="child").outputs["snapshots"] == "results/captioners/child/snapshots"
+    job = plan.job("take_snapshot", training="child")
+    assert job.inputs["snapshots"] == "results/captioners/child/snapshots"
+    assert job.params["snapshot"] == 1
+    assert job.outputs["weights"] == "results/captioners/child@1/model.safetensors"
 
 
 def test_a_training_without_snapshots_depends_on_none(config):
     del config["captioners"]["child"]["snapshots"]
     config["evaluations"]["main"]["captioners"].remove("child@1")
-    assert "snapshots" not in Graph(config, ROOT).captioner_block(SimpleNamespace(captioner="child"))
+    assert "snapshots" not in Graph(config, ROOT).training("child")
 
 
-def test_each_of_several_trainings_has_its_snapshots(config):
+def test_each_of_several_trainings_has_its_snapshots(config, planned):
     config["captioners"]["child"]["seeds"] = [1, 7]
     config["captioners"]["grandchild"] = {**CONFIG["captioners"]["child"], "parent": "child@2", "seeds": [1, 7]}
     config["papers"]["discritune"]["captioners"]["DiscriTune-COCO"] = "child@1"
-    lab = Graph(config, ROOT)
-    assert lab.evaluations["main"]["captioners"] == ["base", "child@1", "child-7@1", "child", "child-7", "people"]
-    assert lab.trainings["child@1"] == ["child@1", "child-7@1"]
-    parents = [lab.captioners[name]["parent"] for name in ("grandchild", "grandchild-7")]
+    found = checked(copy.deepcopy(config), ROOT)
+    captioners, evaluated = found["captioners"], found["evaluations"]["main"]["captioners"]
+    assert evaluated == ["base", "child@1", "child-7@1", "child", "child-7", "people"]
+    parents = [captioners[name]["parent"] for name in ("grandchild", "grandchild-7")]
     assert parents == ["child@2", "child-7@2"]
-    assert [lab.captioners[name]["seed"] for name in ("child@2", "child-7@2")] == [1, 7]
-    assert lab.snapshots_of_training(SimpleNamespace(captioner="child-7@2")) == "results/captioners/child-7/snapshots"
+    assert [captioners[name]["seed"] for name in ("child@2", "child-7@2")] == [1, 7]
+    plan = planned(config, "all", "results/captioners/grandchild-7/model.safetensors")
+    assert plan.job("summarise_evaluation").params["trainings"]["child@1"] == ["child@1", "child-7@1"]
+    job = plan.job("take_snapshot", training="child-7", snapshot="2")
+    assert job.inputs["snapshots"] == "results/captioners/child-7/snapshots"
 
 
 def test_adapters_are_read_with_the_parent_of_the_training(config):
     config["captioners"]["child"]["lora"] = {}
     config["captioners"]["on-top"] = {**CONFIG["captioners"]["child"], "parent": "child@1", "lora": {}}
-    lab = Graph(config, ROOT)
-    assert lab.ancestors("child@1") == ["base"]
-    assert lab.ancestors("on-top") == ["child@1", "base"]
+    graph = Graph(config, ROOT)
+    found = {name: {Path(path).parent.name for path in graph.ancestor_files(name)} for name in ("child@1", "on-top")}
+    assert found == {"child@1": {"base"}, "on-top": {"child@1", "base"}}
 
 
-def test_a_snapshot_has_a_card_of_its_own_and_its_training_another(config):
+def test_a_snapshot_has_a_card_of_its_own_and_its_training_another(config, planned):
     config["evaluations"]["main"]["captioners"].remove("child")
-    found = Graph(config, ROOT).documenting
-    described = {model["name"]: model for model in found.described_trained()}
+    plan = planned(config)
+    job = plan.job("write_model_cards")
+    described = {model["name"]: model for model in job.params["models"]}
     assert described["child@1"]["snapshot_of"] == "child"
     assert described["child"]["snapshot_of"] is None
     assert described["child@1"]["job"] == described["child"]["job"] == "finetune_captioner/child"
     assert "child@2" not in described
-    assert "results/captioners/child@1/README.md" in found.cards()
-    seeds = found.seeds_of_trainings()
+    assert "results/captioners/child@1/README.md" in job.outputs["cards"]
+    seeds = plan.job("collect_checklist").params["seeds"]
     assert "captioners/child" in seeds
     assert "captioners/child@1" not in seeds
 

@@ -2,16 +2,15 @@
 
 import io
 import json
+import shutil
 import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
-from snakemake.iocontainers import InputFiles
 
 from captionlab.corpora import reading
 from captionlab.corpora.inputs import CorpusError, input_files
@@ -20,7 +19,7 @@ from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.files import names_digest
 from captionlab.given import GivenError
-from captionlab.provenance import input_digests
+from captionlab.provenance import Job, input_digests, working_on
 from captionlab.tables import read_table
 
 
@@ -267,9 +266,12 @@ def test_of_folders_of_photographs_the_names_are_noted(tmp_path):
     first = names_digest(tmp_path)
     hidden.touch()
     photo.write_bytes(b"another")
-    inputs = InputFiles([str(tmp_path)])
-    inputs._set_name("listed", 0, end=1)
-    assert input_digests(SimpleNamespace(input=inputs)) == {str(tmp_path): first}
+    job = Job(
+        "read_corpus", str(tmp_path / "results/logs/read_corpus.log"), inputs=[str(tmp_path)], listed=[str(tmp_path)]
+    )
+    with working_on(job):
+        assert input_digests() == {str(tmp_path): first}
+    shutil.rmtree(tmp_path / "results")
     photograph(tmp_path / "b.jpg")
     assert names_digest(tmp_path) != first
 

@@ -12,7 +12,6 @@ import yaml
 from PIL import Image
 from snakemake.utils import update_config
 
-from captionlab.config.whole import checked
 from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
@@ -88,9 +87,7 @@ def test_polos(captions):
 def test_the_config_names_files_that_are_there():
     config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
     update_config(config, yaml.safe_load((EXAMPLES / "config.yaml").read_text()))
-    checked(config, ROOT)
-    lab = Graph(config, ROOT)
-    lab.check_files()
+    Graph(config, ROOT).check_files()
     assert [*config["metrics"]] == ["bertscore", "polos"]
     for name, block in config["metrics"].items():
         environment = yaml.safe_load((ROOT / block["conda"]).read_text())

@@ -116,7 +116,7 @@ def test_its_folder_is_all_that_the_workflow_needs(checkout, add, tmp_path, monk
     before = plan_in(checkout, CONFIG, tmp_path / "plan")
     folder = add()
     assert plan_in(checkout, CONFIG, tmp_path / "plan") == before  # a config that does not ask for it
-    planned = plan_in(checkout, ASKED, tmp_path / "plan", "all", "results/tables")
+    planned = plan_in(checkout, ASKED, tmp_path / "plan")
     assert {"summarise_rhymes", "plot_rhymes"}.isdisjoint(planned.rules())
     assert planned.tables("rhymes") == ["rhymes_table1_scores", "rhymes_table2_words"]
     assert planned.job("tabulate_rhymes").params["code"]

@@ -5,14 +5,12 @@
 import csv
 import hashlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from running import load_script
-from snakemake.iocontainers import InputFiles, OutputFiles
 
-from captionlab.provenance import working_on
+from captionlab.provenance import Job, working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
 
 SCRIPT = load_script("compare_runs")
@@ -65,9 +63,8 @@ def test_a_parameter_or_a_job_that_one_run_has(tmp_path):
 
 def leave(folder: Path, rule: str, inputs: list[Path], wildcards: dict | None = None, **params) -> None:
     """What a job leaves."""
-    output = OutputFiles(fromdict={"provenance": str(folder / "results" / "provenance" / f"{rule}.json")})
-    read = InputFiles(toclone=list(map(str, inputs)))
-    with working_on(SimpleNamespace(rule=rule, wildcards=wildcards or {}, params=params, input=read, output=output)):
+    log = str(folder / "results" / "logs" / f"{rule}.log")
+    with working_on(Job(rule, log, wildcards or {}, params, list(map(str, inputs)))):
         pass
 
 

@@ -8,14 +8,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 from interval_ranges import intervals_outside
+from plans import config_of, plan
 from reporting_run import retrieved
 from running import load_script
 
+from captionlab.config.whole import ConfigError, checked
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
+from captionlab.graph.graph import Graph
 from captionlab.reporting.formats.csv import csv_text
 from captionlab.reporting.formats.html import html
 from captionlab.reporting.formats.markdown import markdown
@@ -35,8 +37,6 @@ from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
 from captionlab.study.schemas import ACCURACY
 from captionlab.tables import write_table
-from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}
@@ -431,48 +431,45 @@ def test_objects_that_no_reference_names_and_nouns_of_the_toy_world(tmp_path):
 
 
 # --------------------------------------------------------------------------------------------------- the config
-def default() -> dict:
-    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+TABLE = "results/reporting/validity.csv"
 
 
-def test_what_the_default_config_measures():
-    lab = Graph(default(), ROOT)
-    validity = lab.validity
-    assert (validity.corpus(), validity.humans(), validity.rewarding()) == ("toy-coco", ["human"], ["toy-clip-a"])
-    learned = {name: corpus for name, corpus in validity.learned().items() if "scened" not in name}
+def test_what_the_default_config_measures(planned):
+    plan = planned(config_of("config"))
+    inputs, params = plan.job("measure_validity").inputs, plan.job("measure_validity").params
+    assert (params["corpus"], params["humans"], params["rewarding"]) == ("toy-coco", ["human"], ["toy-clip-a"])
+    learned = {name: corpus for name, corpus in params["learned"].items() if "scened" not in name}
     assert learned == {
         "toy-clipcap-coco": "toy-coco", "toy-clipcap-concap": "toy-concap", "toy-fc": "toy-coco",
         "toy-vinvl": "toy-objects-published",
     }  # fmt: skip
     corpora = ("coco", "concap", "objects-published")
-    assert validity.objects() == [f"results/corpora/toy-{name}/objects.parquet" for name in corpora]
-    assert "results/captions/toy-discritune-concap/study.parquet" in validity.captions()
-    assert not [path for path in validity.captions() if "/human/" in path or "/toy-constructed/" in path]
-    names = ("lxmert", "rosita", "uniter", "vilbert")
+    assert inputs["objects"] == [f"results/corpora/toy-{name}/objects.parquet" for name in corpora]
+    assert "results/captions/toy-discritune-concap/study.parquet" in inputs["captions"]
+    assert not [path for path in inputs["captions"] if "/human/" in path or "/toy-constructed/" in path]
+    names = [f"toy-{name}" for name in ("lxmert", "rosita", "uniter", "vilbert")]
     models = ROOT / "resources" / "toyworld" / "models"
-    assert validity.matching() == {f"toy-{name}": str(models / f"toy-{name}" / "matching.parquet") for name in names}
-    rewarded = [f"toy-discritune-{name}" for name in ("coco", "concap")]
-    rewarded += [f"toy-fc-{name}" for name in ("clip", *names)]
-    assert validity.rewarded() == sorted(rewarded)
-    assert validity.rewards() == [f"results/captioners/{name}/rewards.parquet" for name in sorted(rewarded)]
-    assert validity.trainings()["toy-discritune-coco"] == {
+    assert params["scorers"] == names
+    assert inputs["matching"] == [str(models / name / "matching.parquet") for name in names]
+    rewarded = {"toy-discritune-coco": "toy-coco", "toy-discritune-concap": "toy-concap"}
+    rewarded |= {f"toy-fc-{name}": "toy-coco" for name in ("clip", "lxmert", "rosita", "uniter", "vilbert")}
+    assert params["rewarded"] == rewarded
+    assert inputs["rewards"] == [f"results/captioners/{name}/rewards.parquet" for name in sorted(rewarded)]
+    assert plan.job("collect_rewards").params["trainings"]["toy-discritune-coco"] == {
         "parent": "toy-clipcap-coco", "corpus": "toy-coco", "reward": "discriminative toy-clip-a"
     }  # fmt: skip
-    job = SimpleNamespace(captioner="toy-fc-uniter")
-    assert (validity.batch(job), validity.greedy(job)) == (40, {"max_tokens": 20, "rules": "transformers"})
-    assert validity.accuracy() == ["results/study/simulated/accuracy.parquet"]
-    assert "results/reporting/validity.csv" in lab.measured_tables()
+    measured = plan.job("measure_rewards", captioner="toy-fc-uniter").params
+    assert (measured["batch"], measured["decoding"]) == (40, {"max_tokens": 20, "rules": "transformers"})
+    assert inputs["accuracy"] == ["results/study/simulated/accuracy.parquet"]
+    assert TABLE in plan.job("collect_cost").reads
 
 
-def test_a_config_that_does_not_ask_measures_nothing():
-    config = default()
+def test_a_config_that_does_not_ask_measures_nothing(planned):
+    config = config_of("config")
     del config["validity"]
-    lab = Graph(config, ROOT)
-    validity = lab.validity
-    parts = (validity.captions, validity.references, validity.objects, validity.accuracy, validity.rewards)
-    assert [part() for part in parts] == [[]] * 5
-    assert validity.matching() == {}
-    assert not [path for path in lab.measured_tables() if "validity" in path or "/rewards" in path]
+    plan = planned(config)
+    assert plan.rules().isdisjoint({"measure_validity", "measure_rewards", "collect_rewards"})
+    assert not [path for path in plan.job("collect_cost").reads if "validity" in path or "/rewards" in path]
 
 
 def of_another_run(folder: Path, section: str, name: str, described: dict) -> dict:
@@ -484,7 +481,7 @@ def of_another_run(folder: Path, section: str, name: str, described: dict) -> di
 
 
 def test_models_of_another_run_are_judged(tmp_path):
-    config = default()
+    config = config_of("config")
     config["corpora"]["toy-objects"]["images"]["val"] = 200
     config["corpora"]["toy-objects"]["evaluation_split"] = "val"
     config["evaluations"]["objects"] = {
@@ -499,31 +496,32 @@ def test_models_of_another_run_are_judged(tmp_path):
         config["scorers"][name] = {**scorer, "regions": "toy-boxes"}
     table = tmp_path / "scorers" / "toy-uniter" / "matching.parquet"
     table.write_bytes(b"")
-    validity = Graph(config, ROOT).validity
-    assert validity.learned()["toy-vinvl"] == "toy-objects"
-    assert "results/corpora/toy-objects/objects.parquet" in validity.objects()
+    job = plan(config, tmp_path / "plan", TABLE).job("measure_validity")
+    assert job.params["learned"]["toy-vinvl"] == "toy-objects"
+    assert "results/corpora/toy-objects/objects.parquet" in job.inputs["objects"]
+    assert "results/captions/toy-vinvl/objects.parquet" in job.inputs["captions"]
+    assert job.params["scorers"] == ["toy-lxmert", "toy-uniter", "toy-vilbert"]
+    assert job.inputs["matching"][1] == str(table)
     rewarded = {"config": {"objective": {"kind": "reinforce"}}}
     (tmp_path / "captioners" / "toy-vinvl" / "config.json").write_text(
         json.dumps({"family": "vinvl", "architecture": {}, "origin": rewarded})
     )
-    assert "toy-vinvl" not in validity.learned()
-    assert "results/captions/toy-vinvl/objects.parquet" in validity.captions()
-    assert list(validity.matching()) == ["toy-lxmert", "toy-uniter", "toy-vilbert"]
-    assert str(validity.matching()["toy-uniter"]) == str(table)
+    job = plan(config, tmp_path / "plan", TABLE).job("measure_validity")
+    assert "toy-vinvl" not in job.params["learned"]
 
 
 def test_trainings_by_a_reward_are_those_that_evaluations_lead_to():
-    config = default()
+    config = config_of("config")
     config["captioners"]["further"] = {**config["captioners"]["toy-discritune-coco"], "parent": "toy-fc-clip"}
     config["captioners"]["further"]["snapshots"] = [10]
     config["evaluations"]["probing"]["captioners"] = ["toy-fc", "further@10"]
     del config["papers"]["probing"], config["captioners"]["toy-constructed"]
     names = ["further", "toy-discritune-coco", "toy-discritune-concap", "toy-fc-clip"]
-    assert Graph(config, ROOT).validity.rewarded() == names
+    assert [*Graph(config, ROOT).rewarded_trainings()] == names
 
 
-def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
-    config = default()
+def test_a_retriever_that_rewards_as_a_scorer_is_not_independent(planned):
+    config = config_of("config")
     config["scorers"]["toy-clip"]["encoder"] = "toy-clip-b"
     config["captioners"]["toy-fc-clip"]["objective"]["reward"] = {
         "kind": "sum",
@@ -532,7 +530,8 @@ def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
             {"weight": 1, "reward": {"kind": "cider"}},
         ],
     }
-    assert Graph(config, ROOT).validity.rewarding() == ["toy-clip-a", "toy-clip-b"]
+    rewarding = planned(config, TABLE).job("measure_validity").params["rewarding"]
+    assert rewarding == ["toy-clip-a", "toy-clip-b"]
 
 
 @pytest.mark.parametrize(
@@ -544,7 +543,7 @@ def test_a_retriever_that_rewards_as_a_scorer_is_not_independent():
     ],
 )
 def test_mistakes_in_the_config(corpus, sentence):
-    config = default()
+    config = config_of("config")
     config["validity"]["corpus"] = corpus
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        Graph(config, ROOT)
+        checked(config, ROOT)

@@ -1,8 +1,8 @@
 """What people see of a training: the reader of TensorBoard against the log, and what may go wrong."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,9 +15,10 @@ from captionlab.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
 from captionlab.tables import read_table, write_table
 from captionlab.tracking import board, pictures, tracker
 from captionlab.tracking.board import tag
-from captionlab.tracking.tracker import Tracker, tracker_of
+from captionlab.tracking.tracker import Tracker
 from captionlab.tracking.updates import Example, Run, Update
 from captionlab.training.loop.batches import CaptionBatches
+from captionlab.training.loop.checkpoints import Training
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Validation, train
 from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
@@ -178,8 +179,6 @@ def test_cards_have_an_image_and_a_caption(images):
 
 
 def test_who_watches_is_what_the_config_says():
-    output = SimpleNamespace(weights="results/captioners/x/model.safetensors")
-    job = SimpleNamespace(config={}, rule="r", output=output, input=SimpleNamespace(images="i"))
-    assert tracker_of(job).run is None
-    job.config = {"tracking": "tensorboard"}
-    assert tracker_of(job).run == Run("results/tracking/r/x", "i")
+    training = Training("r", {}, "i", "results/captioners/x/model.safetensors", "results/captioners/x/training.parquet")
+    assert training.tracker().run is None
+    assert replace(training, tracking="tensorboard").tracker().run == Run("results/tracking/r/x", "i")

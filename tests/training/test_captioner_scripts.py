@@ -103,6 +103,7 @@ def world(tmp_path, monkeypatch):
 
 def job(directory, config, rule, asked=None, **inputs):
     params = {"code": "c", "versions": {}, "config": config, "seed": 3, "reward_models": asked or {}}
+    inputs = {"captions": [], **inputs}
     features = ["features-0.parquet", "features-1.parquet"]
     return SimpleNamespace(
         input=Files(images="images.parquet", features=features, **inputs),

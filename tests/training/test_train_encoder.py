@@ -32,10 +32,15 @@ def test_only_images_of_its_split_are_read(tmp_path, monkeypatch):
 
     monkeypatch.setitem(scope, "read_table", noted)
     monkeypatch.setitem(scope, "train_clip", train)
-    monkeypatch.setitem(scope, "job_arguments", lambda job: {})
     monkeypatch.setitem(scope, "CAPTIONS", IMAGES)
+    params = {"code": "c", "versions": {}, "config": {}, "seed": 1}
     job = SimpleNamespace(
-        input=SimpleNamespace(images=path, captions=path), params=SimpleNamespace(config={}), threads=1
+        input=SimpleNamespace(images=path, captions=path),
+        output=SimpleNamespace(weights="results/encoders/x/model.safetensors", training="training.parquet"),
+        params=type("Params", (dict,), {"__getattr__": dict.__getitem__})(params),
+        threads=1,
+        rule="train_encoder",
+        config={},
     )
     with pytest.raises(Seen) as raised:
         scope["main"](job)

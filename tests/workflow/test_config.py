@@ -4,15 +4,15 @@ import copy
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
+from plans import config_of
 from snakemake.utils import update_config
 
-from captionlab.config.whole import ConfigError, checked
+from captionlab.config.blocks import normalise
 from captionlab.config.config_files import check_config_files
-from captionlab.graph.graph import Graph, normalise
+from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
@@ -800,114 +800,121 @@ def test_normalise_orders_keys_at_every_depth():
     assert list(normalise({"b": [{"y": 1, "x": 2}], "a": 1})["b"][0]) == ["x", "y"]
 
 
+# Trainings that no evaluation asks for.
+OTHERS = [f"results/captioners/{name}/model.safetensors" for name in ("critical", "scened")]
+CAPTIONS = ["results/corpora/world/captions.parquet"]
+GREEDY = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
+
+
 def test_blocks_hold_only_what_a_job_depends_on():
-    lab = Graph(copy.deepcopy(CONFIG), ROOT)
-
-    class Job:
-        captioner, evaluation, corpus = "child", "main", "photos"
-
-    decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
-    assert lab.captioner_block(Job)["objective"]["decoding"] == decoding
-    assert "parent" not in lab.captioner_block(Job)
-    assert Graph(lab).block("corpora", "photos", "evaluation_split", "shards") == {
+    graph = Graph(copy.deepcopy(CONFIG), ROOT)
+    assert graph.training("child")["objective"]["decoding"] == GREEDY
+    assert graph.training("fc")["validation"]["decoding"] == GREEDY
+    assert "parent" not in graph.training("child")
+    assert {"regions", "tags", "corpus"}.isdisjoint(graph.training("tagged"))
+    assert graph.block("corpora", "photos", "evaluation_split", "shards") == {
         "reader": "karpathy",
         "annotations": "photos.json",
         "images": "photos",
         "max_rejected": 0.1,
     }
-    assert lab.lineage()["child"] == {
+    assert graph.lineage()["child"] == {
         "parent": "base",
         "corpora": ["world", "world"],
         "family": "clipcap",
         "retriever": "clip",
     }
-    assert lab.family("child") == "clipcap"
-    assert lab.regions.captioner_tables("child", "photos") == ["results/features/clip/photos/0-of-1.parquet"]
+    assert graph.root_of("child").family == "clipcap"
+    assert graph.images_for("captioners", "child", "photos") == ["results/features/clip/photos/0-of-1.parquet"]
     regions = [f"results/{part}.parquet" for part in ("regions/boxes/world/0-of-1", "tags/things/world/tags")]
-    assert lab.regions.captioner_tables("scened", "world") == lab.regions.captioner_tables("tagged", "world") == regions
-    Job.captioner = "tagged"
-    assert {"regions", "tags", "corpus"}.isdisjoint(lab.captioner_block(Job))
-    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
+    for captioner in ("scened", "tagged"):
+        assert graph.images_for("captioners", captioner, "world") == regions
 
 
-def test_the_summary_reads_all_captions_that_it_has_scores_of():
+def test_the_summary_reads_all_captions_that_it_has_scores_of(planned):
     """Those of people have ranks, those that were given text metrics."""
-    lab = Graph(copy.deepcopy(CONFIG), ROOT)
     places = ("base/main", "child/main", "mine/given", "people/main")
-    assert lab.scored_captions() == [f"results/captions/{place}.parquet" for place in places]
+    captions = planned(CONFIG, "all", *OTHERS).job("summarise_evaluation").inputs["captions"]
+    assert captions == [f"results/captions/{place}.parquet" for place in places]
 
 
-def test_what_the_toy_world_is_made_of_is_read_by_its_jobs():
-    files = [Path(path).name for path in Graph(copy.deepcopy(CONFIG), ROOT).toyworld_files()]
-    assert files == ["objects.yaml", "scenes.yaml"]
-    assert Graph(shipped("paper"), ROOT).toyworld_files() == []
-    for file, rule, read in (
-        ("corpora", "render_toyworld", "scenes.yaml"),
-        ("reporting", "measure_validity", "words="),
-    ):
-        text = (ROOT / "workflow" / "rules" / f"{file}.smk").read_text()
-        assert read in text.split(f"rule {rule}:")[1].split("output:")[0]
+def test_what_the_toy_world_is_made_of_is_read_by_its_jobs(planned):
+    plan = planned(config_of("config"))
+    words = plan.job("measure_validity").inputs["words"]
+    assert [Path(path).name for path in words] == ["objects.yaml", "scenes.yaml"]
+    assert all(job.reads == words for job in plan.of("render_toyworld"))
+    assert planned(config_of("paper")).job("measure_validity").inputs["words"] == []
 
 
-def test_a_language_model_is_trained_here_or_given():
+def test_a_language_model_is_trained_here_or_given(planned):
     config = edited("language", {"evaluation": "main", "model": {"corpus": "world", "splits": ["train"]}})
-    lab = Graph(config, ROOT)
-    assert lab.language.model() == "results/language/model.arpa"
-    assert lab.language.corpus("captions") == ["results/corpora/world/captions.parquet"]
-    assert lab.language.splits() == ["train"]
+    target = "results/language/base/main/measures.parquet"
+    plan = planned(config, target)
+    assert plan.job("measure_language").inputs["model"] == "results/language/model.arpa"
+    assert plan.job("train_language_model").inputs["captions"] == CAPTIONS[0]
+    assert plan.job("train_language_model").params["splits"] == ["train"]
     config["language"]["model"] = {"arpa": "srilm.arpa.gz"}
-    lab = Graph({**config, "data": "given"}, ROOT)
-    assert lab.language.model() == str(ROOT / "given" / "srilm.arpa.gz")
-    assert lab.language.corpus("captions") == lab.language.splits() == []
+    plan = planned(config, target)
+    assert plan.job("measure_language").inputs["model"] == str(plan.data / "srilm.arpa.gz")
+    assert not plan.of("train_language_model")
 
 
 def test_files_of_tags_are_those_of_the_corpus():
-    files_of = Graph(copy.deepcopy(CONFIG), ROOT).files_of("tags", "files")
-    found = [files_of(SimpleNamespace(tags="detected", corpus=corpus)) for corpus in ("photos", "world")]
+    graph = Graph(copy.deepcopy(CONFIG), ROOT)
+    found = [graph.files_of("tags", "detected", "files", corpus=corpus) for corpus in ("photos", "world")]
     assert found == [[str(ROOT / "tags.tsv")], []]
 
 
-def test_a_reward_names_what_its_job_reads():
-    lab = Graph(copy.deepcopy(CONFIG), ROOT)
+SHARDS = ["results/features/clip/world/0-of-1.parquet"]
 
-    class Job:
-        captioner = "critical"
 
-    shards = ["results/features/clip/world/0-of-1.parquet"]
-    assert lab.reward_models.asked(Job) == {"encoders/clip": {"directory": "results/encoders/clip", "features": shards}}
+def test_a_reward_names_what_its_job_reads(planned):
+    plan = planned(CONFIG, "all", *OTHERS)
+    job = plan.job("finetune_captioner", captioner="critical")
+    assert job.params["reward_models"] == {
+        "encoders/clip": {"directory": "results/encoders/clip", "features": SHARDS}
+    }
     files = [f"results/encoders/clip/{name}" for name in ("config.json", "model.safetensors")]
-    assert lab.reward_models.files(Job) == files
-    assert lab.reward_models.tables("features")(Job) == shards
-    assert lab.reward_models.tables("regions")(Job) == []
-    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
+    assert job.inputs["reward_models"] == files
+    assert (job.inputs["reward_models_features"], job.inputs["reward_models_regions"]) == (SHARDS, [])
+    assert job.inputs["captions"] == CAPTIONS
+    # Of captions in a domain, and of a captioner that learns references by themselves.
+    assert plan.job("finetune_captioner", captioner="child").inputs["captions"] == []
+    assert plan.job("finetune_captioner", captioner="scened").inputs["captions"] == CAPTIONS
+
+
+def test_a_reward_by_scorers_reads_their_files(planned):
+    reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
+    config = edited("captioners.critical.objective.reward", reward)
+    mixed = {"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "bleu"}}, {"weight": 1, "reward": reward}]}
+    critical = config["captioners"]["critical"]
+    config["captioners"]["mixed"] = {**critical, "objective": {**critical["objective"], "reward": mixed}}
+    plan = planned(config, *(f"results/captioners/{name}/model.safetensors" for name in ("critical", "mixed")))
+    job = plan.job("finetune_captioner", captioner="critical")
+    regions = ["results/regions/boxes/world/0-of-1.parquet"]
+    assert job.params["reward_models"] == {
+        "scorers/clip": {"directory": "results/scorers/clip", "features": SHARDS},
+        "scorers/ours": {"directory": "results/scorers/ours", "features": regions},
+    }
+    of_scorers = {"clip": ("config.json", "model.safetensors"), "ours": ("config.json", "model.safetensors", "vocab.txt")}
+    assert job.inputs["reward_models"] == [f"results/scorers/{s}/{name}" for s, of in of_scorers.items() for name in of]
+    assert job.inputs["reward_models_regions"] == regions
+    assert job.inputs["captions"] == []
+    assert plan.job("finetune_captioner", captioner="mixed").inputs["captions"] == CAPTIONS
+
+
+def test_a_training_depends_on_the_code_of_its_rewards():
+    graph = Graph(copy.deepcopy(CONFIG), ROOT)
     rewards = {
         f"captionlab.training.rewards.{kind}.reward" for kind in ("sum", "cider", "alternate", "similarity", "fluency")
     }
     models = {"captionlab.captioners.newfc.captioner", "captionlab.encoders.clip.encoder:FAMILY"}
-    assert {*lab.reward_models.used(Job)} == rewards | models | {
-        "captionlab.training.objectives.self_critical.objective"
-    }
-    reward = {"kind": "alternate", "of": [{"kind": "scorer", "scorer": name} for name in ("ours", "clip")]}
-    lab.captioners["critical"]["objective"]["reward"] = reward
-    regions = ["results/regions/boxes/world/0-of-1.parquet"]
-    assert lab.reward_models.asked(Job) == {
-        "scorers/clip": {"directory": "results/scorers/clip", "features": shards},
-        "scorers/ours": {"directory": "results/scorers/ours", "features": regions},
-    }
-    assert lab.reward_models.files(Job) == [*lab.scoring.folder("clip"), *lab.scoring.folder("ours")]
-    assert lab.reward_models.tables("regions")(Job) == regions
-    assert lab.reward_models.captions(Job) == []
-    reward["of"] = [{"kind": "sum", "of": [{"weight": 1, "reward": {"kind": "bleu"}}]}, *reward["of"]]
-    assert lab.reward_models.captions(Job) == ["results/corpora/world/captions.parquet"]
-    used = lab.software("finetune_captioner", loads=lab.reward_models.used)
-    alone = lab.software("finetune_captioner", loads=lab.captioner_family)
-    assert used["code"](Job) != alone["code"](Job)
-    assert "transformers" in used["versions"](Job)
-    Job.captioner = "child"
-    assert lab.reward_models.captions(Job) == []
-    Job.captioner = "fc"
-    decoding = {"kind": "greedy", "max_tokens": 10, "rules": "transformers"}
-    assert lab.captioner_block(Job)["validation"]["decoding"] == decoding
+    objective = "captionlab.training.objectives.self_critical.objective"
+    assert {*graph.training_modules("critical")} == {*rewards, *models, objective}
+    used = graph.software("finetune_captioner", loads=graph.training_modules("critical"))
+    alone = graph.software("finetune_captioner", loads=graph.modules("captioners", "critical"))
+    assert used["code"](None) != alone["code"](None)
+    assert "transformers" in used["versions"](None)
 
 
 def shipped(name):
@@ -935,9 +942,8 @@ def test_every_config_of_the_workflow_is_accepted_and_evaluates_something(name):
     assert config["evaluations"] or config["judgements"]
 
 
-def test_references_are_those_of_each_paper():
+def test_references_are_those_of_each_paper(planned):
     """Dessì et al. compare with the first five of COCO's captions, Ma et al. with all; nocaps has ten."""
-    lab = Graph(shipped("paper"), ROOT)
-    of = lab.value("evaluation", "references_per_image")
-    numbers = {name: of(SimpleNamespace(evaluation=name)) for name in lab.evaluations}
+    jobs = planned(config_of("paper")).of("score_nlg")
+    numbers = {job.wildcards["evaluation"]: job.params["references_per_image"] for job in jobs}
     assert (numbers["coco"], numbers["camel"], numbers["probing"], numbers["nocaps"]) == (5, 5, None, None)

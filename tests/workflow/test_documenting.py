@@ -2,54 +2,59 @@
 
 import copy
 
-import yaml
-from workflow.test_config import CONFIG, ROOT
+from plans import ROOT, config_of
+from workflow.test_config import CONFIG
 
 from captionlab.graph.graph import Graph
 
-
-def lab(config):
-    return Graph(copy.deepcopy(config), ROOT)
+NAME = "toy-discritune-coco"
 
 
-def main_config():
-    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
+def cards(plan):
+    return {path for job in plan.of("write_model_cards") for path in job.outputs["cards"]}
 
 
-def test_every_model_that_is_trained_has_a_card_beside_its_weights():
+def described(config, **options):
+    """What is said of each model, by section and name."""
+    models = Graph(config, ROOT).described_models(**options)
+    return {(model["section"], model["name"]): model for model in models}
+
+
+def test_every_model_that_is_trained_has_a_card_beside_its_weights(planned):
     """The trained ones of the default config are captioners."""
-    config = main_config()
+    config = config_of("config")
     blocks = config["captioners"]
     made = {f"captioners/{n}" for n, block in blocks.items() if "objective" in block}
     made |= {f"captioners/{n}@{number}" for n, block in blocks.items() for number in block.get("snapshots", [])}
-    assert set(lab(config).documenting.cards()) == {f"results/{name}/README.md" for name in made}
+    plan = planned(config)
+    assert cards(plan) == {f"results/{name}/README.md" for name in made} <= {*plan.job("all").reads}
 
 
 def test_what_nobody_asks_for_has_no_card_and_is_not_trained_for_one():
-    config = main_config()
+    config = config_of("config")
     config["captioners"]["idle"] = copy.deepcopy(config["captioners"]["toy-fc"])
     config["scorers"]["idle"] = copy.deepcopy(config["scorers"]["toy-uniter"])
-    found = lab(config).documenting
-    assert found.cards() == lab(main_config()).documenting.cards()
-    assert ("scorers", "toy-uniter") in found.models()
-    assert ("scorers", "idle") not in found.models()
+    trained = described(config_of("config"), trained=True)
+    assert described(config, trained=True) == trained
+    models = described(config)
+    assert ("scorers", "toy-uniter") in models
+    assert ("scorers", "idle") not in models
 
 
 def test_each_of_several_trainings_has_its_card():
-    config = main_config()
-    config["captioners"]["toy-discritune-coco"]["seeds"] = [1, 5]
-    found = {model["name"]: model for model in lab(config).documenting.described_trained()}
-    names = ["toy-discritune-coco", "toy-discritune-coco-5"]
-    assert [found[name]["trainings"] for name in names] == [names, names]
-    assert [one["name"] for one in found[names[1]]["line"]] == [names[1], "toy-clipcap-coco"]
+    config = config_of("config")
+    config["captioners"][NAME]["seeds"] = [1, 5]
+    found = described(config, trained=True)
+    names = [NAME, f"{NAME}-5"]
+    assert [found["captioners", name]["trainings"] for name in names] == [names, names]
+    assert [one["name"] for one in found["captioners", names[1]]["line"]] == [names[1], "toy-clipcap-coco"]
 
 
 def test_imported_models_have_no_card_and_their_sources_are_known():
-    config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
-    found = lab(config).documenting
-    models = {(model["section"], model["name"]): model for model in found.described_models()}
+    config = config_of("paper")
+    models = described(config)
     assert models["captioners", "clipcap-concap"]["job"] is None
-    assert "results/captioners/clipcap-concap/README.md" not in found.cards()
+    assert ("captioners", "clipcap-concap") not in described(config_of("paper"), trained=True)
     licences = [source["licence"] for source in models["captioners", "discritune-concap"]["sources"]]
     assert "MIT (repository)" in licences
     # A tokenizer is no model that another one descends from.
@@ -57,16 +62,16 @@ def test_imported_models_have_no_card_and_their_sources_are_known():
 
 
 def test_papers_name_models_by_their_labels():
-    found = lab(main_config()).documenting.described("captioners", "toy-clipcap-coco")
-    assert found["papers"] == {"discritune": ["ClipCap-COCO"]}
-    assert lab(main_config()).documenting.described("scorers", "toy-uniter")["papers"] == {"probing": ["UNITER"]}
+    models = described(config_of("config"))
+    assert models["captioners", "toy-clipcap-coco"]["papers"] == {"discritune": ["ClipCap-COCO"]}
+    assert models["scorers", "toy-uniter"]["papers"] == {"probing": ["UNITER"]}
 
 
 def test_what_no_card_shows_changes_no_card():
-    before, config = lab(main_config()).documenting.described_trained(), main_config()
+    config = config_of("config")
     config["evaluations"]["main"]["candidates"] = 10
-    assert lab(config).documenting.described_trained() == before
+    assert described(config, trained=True) == described(config_of("config"), trained=True)
 
 
-def test_the_small_config():
-    assert all(path.startswith("results/") for path in lab(CONFIG).documenting.cards())
+def test_the_small_config(planned):
+    assert all(path.startswith("results/") for path in cards(planned(CONFIG)))

@@ -2,31 +2,27 @@
 
 import copy
 import json
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from conftest import ROOT
+from plans import ROOT, config_of, plan
 
 from captionlab import paths
+from captionlab.config.families import judgement_readers
 from captionlab.config.plugins import plugin_models
 from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
-from captionlab.config.families import judgement_readers
 
 EVERY = yaml.safe_load((ROOT / "tests" / "workflow" / "every_kind.yaml").read_text(encoding="utf-8"))
-TOY = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
 SIMULATED = {"reader": "simulated", "corpus": "toy", "images": 8, "scorers": ["own-uniter", "clip"]}
+# Files that the readers of EVERY look for by a pattern.
+PATTERNS = ["web.tar", "hub/test.parquet"]
 
 
 def with_sets(**sets):
     return {**copy.deepcopy(EVERY), "judgements": sets}
-
-
-def job(**wildcards):
-    return SimpleNamespace(**wildcards)
 
 
 def test_files_of_a_reader_are_keys_of_its_block():
@@ -34,50 +30,56 @@ def test_files_of_a_reader_are_keys_of_its_block():
         assert {*judgement_readers()[name].files} <= model.model_fields.keys()
 
 
-def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations():
+def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations(planned):
     sets = {
         "mine": {**SIMULATED, "clipscore": ["clip"]},
         "plain": {"reader": "simulated", "corpus": "toy", "images": 8},
     }
-    lab = Graph(with_sets(**sets), ROOT)
-    asked = {name: lab.judgements.scored(job(judgements=name)) for name in sets}
-    always = {"nlg", *(["spice"] if lab.config["spice"] not in ("off", False) else [])}
-    assert {*asked["plain"]} == always
-    assert {*asked["mine"]} == {*always, "alignment", "clipscore"}
+    config = with_sets(**sets)
+    graph = Graph(copy.deepcopy(config), ROOT)
+    asked = {name: graph.score_tables(name) for name in sets}
+    assert {*asked["plain"]} == {"nlg", "spice"}
+    assert {*asked["mine"]} == {"nlg", "spice", "alignment", "clipscore"}
     assert asked["mine"]["nlg"] == [paths.nlg("mine")]
-    assert lab.judgements.candidates(job(evaluation="mine")) == ["results/judgements/mine/candidates.parquet"]
-    assert lab.judgements.candidates(job(evaluation="main")) == []
-    assert lab.referring_captioners(job(evaluation="mine")) == ["mine"]
-    assert "mine" not in lab.referring_captioners(job(evaluation="main"))
-    assert lab.evaluated_corpora(job(evaluation="mine")) == ["mine"]
-    assert lab.evaluation_split("mine") == "judged"
-    assert lab.scoring.features("own-uniter", "mine") == [paths.regions("boxes", "mine", "0-of-1")]
-    assert "mine" in lab.of_kind("corpora", "judged").split("|")
-    assert "mine" not in lab.of_kind("corpora", "read", "rendered").split("|")
-    assert "mine" not in lab.of_kind("captioners", "pretrained", "imported", "finetuned", "file", "human").split("|")
+    assert graph.images_for("scorers", "own-uniter", "mine") == [paths.regions("boxes", "mine", "0-of-1")]
+    assert "mine" in graph.names_of("corpora", "judged").split("|")
+    assert "mine" not in graph.names_of("corpora", "read", "rendered").split("|")
+    kinds = ("pretrained", "imported", "finetuned", "file", "human")
+    assert "mine" not in graph.names_of("captioners", *kinds).split("|")
+    plan = planned(config, present=PATTERNS)
+    judged, others = (plan.job("score_nlg", evaluation=name) for name in ("mine", "main"))
+    assert judged.inputs["judged"] == ["results/judgements/mine/candidates.parquet"]
+    assert others.inputs["judged"] == []
+    assert judged.params["captioners"] == judged.params["corpora"] == ["mine"]
+    assert "mine" not in others.params["captioners"]
+    assert plan.job("tokenize_references", corpus="mine").params["split"] == "judged"
+    inputs = plan.job("correlate_judgements", judgements="mine").inputs
+    tables = ("ratings", "preferences")
+    assert inputs == {**asked["mine"], **{of: f"results/judgements/mine/{of}.parquet" for of in tables}}
 
 
-def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_them():
-    plain, judged = (Graph(with_sets(**sets), ROOT) for sets in ({}, {"mine": SIMULATED}))
-    assert judged.score_tables() == plain.score_tables()
-    assert judged.scored_captions() == plain.scored_captions()
-    assert judged.lineage() == plain.lineage()
-    assert judged.evaluation_contexts() == plain.evaluation_contexts()
-    assert judged.validity.references() == plain.validity.references()
-    assert judged.validity.captions() == plain.validity.captions()
-    assert judged.validity.toyworld() == plain.validity.toyworld()
+def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_them(planned):
+    plain, judged = (planned(with_sets(**sets), present=PATTERNS) for sets in ({}, {"mine": SIMULATED}))
+    for rule in ("summarise_evaluation", "measure_validity", "collect_checklist", "build_browser"):
+        before, after = plain.job(rule), judged.job(rule)
+        assert (after.inputs, without(after.params, "judgements")) == (before.inputs, without(before.params, "judgements"))
 
 
-def test_a_config_may_have_judgements_alone():
+def without(params, name):
+    return {key: value for key, value in params.items() if key != name}
+
+
+def test_a_config_may_have_judgements_alone(planned):
     config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}}
-    plain = {"reader": "simulated", "corpus": "toy", "images": 8}
-    lab = Graph({**config, "judgements": {"mine": plain}}, ROOT)
-    assert {*lab.judgements.scored(job(judgements="mine"))} == {"nlg"}
-    assert lab.pages() == []
+    judged = {"reader": "simulated", "corpus": "toy", "images": 8}
+    plan = planned({**config, "judgements": {"mine": judged}})
+    inputs = plan.job("correlate_judgements", judgements="mine").inputs
+    assert inputs.keys() == {"nlg", "ratings", "preferences"}
+    assert plan.job("collect_tables").params["pages"] == {}
 
 
 def test_the_shipped_config_has_judgements_alone_and_needs_no_images():
-    config = yaml.safe_load((ROOT / "config" / "judgements.yaml").read_text(encoding="utf-8"))
+    config = config_of("judgements")
     checked(config, ROOT)
     # Without images, as its header says, metrics against references remain.
     for name in ("encoders", "papers"):
@@ -86,59 +88,66 @@ def test_the_shipped_config_has_judgements_alone_and_needs_no_images():
         corpus["images"] = None
     for block in config["judgements"].values():
         del block["clipscore"]
-    lab = Graph(config, ROOT)
-    assert {*lab.judgements.scored(job(judgements="expert"))} == {"nlg", "spice"}
+    assert {*Graph(config, ROOT).score_tables("expert")} == {"nlg", "spice"}
 
 
-def test_validity_depends_on_no_set_that_it_does_not_name():
-    sets = TOY["judgements"]
-    added = {**sets, "mine": next(iter(sets.values()))}
-    plain, judged = (Graph({**copy.deepcopy(TOY), "judgements": of}, ROOT) for of in (sets, added))
-    of_validity = ("humans", "rewarding", "learned", "toyworld", "captions", "references", "objects", "matching")
-    for name in of_validity:
-        assert getattr(judged.validity, name)() == getattr(plain.validity, name)()
-    assert judged.provenance() == plain.provenance()
+def test_validity_depends_on_no_set_that_it_does_not_name(planned):
+    added = config_of("config")
+    added["judgements"]["mine"] = added["judgements"]["simulated"]
+    plain, judged = (planned(config).job("measure_validity") for config in (config_of("config"), added))
+    assert (judged.inputs, judged.params) == (plain.inputs, plain.params)
 
 
-def test_factors_are_those_of_the_scorers_of_a_set():
+def test_factors_are_those_of_the_scorers_of_a_set(planned):
     sets = {"mine": SIMULATED, "plain": {**SIMULATED, "scorers": []}}
-    judgements = Graph(with_sets(**sets), ROOT).judgements
-    assert [*judgements.factors(job(judgements="mine"))] == ["clip", "own-uniter"]
-    assert judgements.factors(job(judgements="plain")) == {}
+    targets = [f"results/judgements/{name}/correlations.parquet" for name in sets]
+    plan = planned(with_sets(**sets), *targets, present=PATTERNS)
+    factors = {name: plan.job("correlate_judgements", judgements=name).params["factors"] for name in sets}
+    assert [*factors["mine"]] == ["clip", "own-uniter"]
+    assert factors["plain"] == {}
 
 
 def test_memory_of_correlations_goes_with_the_square_of_the_images(tmp_path):
-    images = [f"image{number}" for number in range(50) for _ in range(3)]
-    pq.write_table(pa.table({"image_id": images}), tmp_path / "ratings.parquet")
-    judgements = Graph(with_sets(mine=SIMULATED), ROOT).judgements
-    assert judgements.pairs(job(judgements="mine"), {"ratings": str(tmp_path / "ratings.parquet")}) == 24 * 50**2
+    images = [f"image{number}" for number in range(2000) for _ in range(3)]
+    folder = tmp_path / "run" / "results" / "judgements" / "mine"
+    folder.mkdir(parents=True)
+    for table in ("ratings", "preferences", "candidates"):
+        pq.write_table(pa.table({"image_id": images}), folder / f"{table}.parquet")
+    plain = {"reader": "simulated", "corpus": "toy", "images": 8}
+    config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}, "judgements": {"mine": plain}}
+    scores = tmp_path / "run" / paths.nlg("mine")
+    scores.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"image_id": images}), scores)
+    job = plan(config, tmp_path, "results/judgements/mine/correlations.parquet").job("correlate_judgements")
+    assert 0 <= job.resources["mem_mb"] - (4000 + int(24 * 2000**2 / 1e6)) <= 1  # and the rows of the ratings
 
 
-def test_simulated_sets_are_those_of_a_reader_that_says_so():
+def test_simulated_sets_are_those_of_a_reader_that_says_so(planned):
     foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json"}
-    judgements = Graph(with_sets(mine=SIMULATED, foil=foil), ROOT).judgements
-    assert [judgements.simulated(name) for name in ("mine", "foil")] == [True, False]
+    plan = planned(with_sets(mine=SIMULATED, foil=foil), "results/reporting/judgements.csv", present=PATTERNS)
+    assert plan.job("collect_judgements").params["simulated"] == ["mine"]
     assert {name for name, reader in judgement_readers().items() if reader.simulated} == {"simulated"}
 
 
-def test_reading_a_set_does_not_depend_on_who_scores_it():
-    blocks = [
-        Graph(with_sets(mine={**SIMULATED, **scored}), ROOT).judgements.block(job(judgements="mine"))
-        for scored in ({}, {"scorers": [], "clipscore": ["clip"]})
-    ]
-    assert blocks[0] == blocks[1] == {"reader": "simulated", "images": 8, "seed": 1, "split": "test"}
-    foil = with_sets(mine={"reader": "foil", "corpus": "coco", "annotations": "foil.json", "references_per_image": 1})
-    read = Graph(foil, ROOT)
-    assert read.judgements.block(job(judgements="mine"))["references_per_image"] == 1
-    assert [path.endswith("/foil.json") for path in read.judgements.files(job(judgements="mine"))] == [True]
-    assert read.judgements.table("captions")(job(judgements="mine")) == paths.corpus("captions", "coco")
+def test_reading_a_set_does_not_depend_on_who_scores_it(planned):
+    more = {"scorers": [], "clipscore": ["clip"]}
+    foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json", "references_per_image": 1}
+    sets = {"mine": SIMULATED, "other": {**SIMULATED, **more}, "foil": foil}
+    targets = [f"results/judgements/{name}/ratings.parquet" for name in sets]
+    plan = planned(with_sets(**sets), *targets, present=PATTERNS)
+    jobs = {name: plan.job("read_judgements", judgements=name) for name in sets}
+    blocks = {name: job.params["config"] for name, job in jobs.items()}
+    assert blocks["mine"] == blocks["other"] == {"reader": "simulated", "images": 8, "seed": 1, "split": "test"}
+    assert blocks["foil"]["references_per_image"] == 1
+    assert jobs["foil"].inputs["files"] == [str(plan.data / "foil.json")]
+    assert jobs["foil"].inputs["captions"] == paths.corpus("captions", "coco")
 
 
 def test_files_of_regions_are_those_of_the_judged_corpus():
     config = with_sets(mine={**SIMULATED, "scorers": ["uniter"]})
-    lab = Graph(config, ROOT)
+    graph = Graph(config, ROOT)
     assert config["regions"]["files"]["files"] == {"toy": "toy.tsv"}
-    assert lab.config["regions"]["files"]["files"] == {"toy": "toy.tsv", "mine": "toy.tsv"}
+    assert graph.config["regions"]["files"]["files"] == {"toy": "toy.tsv", "mine": "toy.tsv"}
 
 
 def test_a_mistake_in_a_set_is_a_sentence(answers):

@@ -2,15 +2,15 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from plans import config_of, plan
 
-from captionlab.graph.resources import memory
 from captionlab.graph.graph import Graph
+from captionlab.graph.resources import distinct, memory, rows_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,8 +38,7 @@ def test_memory_for_what_is_held_beside_the_inputs(tmp_path):
 
 @pytest.mark.parametrize("factor", [0.1, 1.0, 1.2])
 def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
-    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    regions, tags = Graph(config, ROOT).training_features(SimpleNamespace(captioner="toy-scened"))
+    regions, tags = Graph(config_of("config"), ROOT).images_for("captioners", "toy-scened", "toy-scenes")
     monkeypatch.chdir(tmp_path)
     for path, size in ((regions, 400_000_000_000), (tags, 3_000_000)):
         Path(path).parent.mkdir(parents=True)
@@ -49,12 +48,20 @@ def test_regions_are_never_held_as_a_whole(tmp_path, monkeypatch, factor):
 
 
 def test_an_encoder_holds_all_images_that_it_is_trained_on(tmp_path):
+    """Once the corpus is there; before that, a plan cannot say how much memory the job needs."""
     config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
-    pq.write_table(pa.table({"image_id": ["a"] * 50}), tmp_path / "images.parquet")
-    pixels = Graph(config, ROOT).embedding.pixels(
-        SimpleNamespace(encoder="clip-a"), {"images": str(tmp_path / "images.parquet")}
-    )
-    assert pixels == 50 * 3 * 64 * 64
+    corpus = tmp_path / "run" / "results" / "corpora" / config["encoders"]["clip-a"]["corpus"]
+    corpus.mkdir(parents=True)
+    for table in ("images", "captions", "objects", "scene_captions", "rejects"):
+        pq.write_table(pa.table({"image_id": ["a"] * 1000}), corpus / f"{table}.parquet")
+    job = plan(config, tmp_path, "results/encoders/clip-a/config.json").job("train_encoder", encoder="clip-a")
+    assert job.resources["mem_mb"] == int(6000 + 1000 * 3 * 64 * 64 / 1e6)
+
+
+def test_rows_of_a_table_are_counted(tmp_path):
+    pq.write_table(pa.table({"image_id": ["a"] * 30 + ["b"] * 20}), tmp_path / "images.parquet")
+    assert rows_of(tmp_path / "images.parquet") == 50
+    assert distinct(tmp_path / "images.parquet", "image_id") == 2
 
 
 @pytest.mark.parametrize(
