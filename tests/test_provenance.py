@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import captionlab
 from captionlab import paths, provenance, tracing
 from captionlab.files import digest
 from captionlab.provenance import Job, current, part_of, working_on
@@ -196,14 +197,15 @@ def test_a_file_that_is_not_there_is_named(run, capsys):
     assert "there is no capitons.parquet in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("stage", sorted(RULES.glob("*.smk")), ids=lambda path: path.stem)
-def test_every_rule_has_an_output_that_says_what_it_made(stage):
-    """Else two runs that differ in such a job would seem to be made alike. It is named as log and benchmark are."""
-    rules = re.split(r"^rule (\w+):$", stage.read_text(), flags=re.MULTILINE)[1:]
+SMK = [*RULES.glob("*.smk"), *(Path(captionlab.__file__).parent / "papers").glob("*/rules.smk")]
+
+
+@pytest.mark.parametrize("stage", sorted(SMK), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_log_of_every_rule_is_named_after_the_rule(stage):
+    """Costs and provenance of a job are named as its log."""
+    rules = re.split(r"^ *(?:rule|checkpoint) (\w+):$", stage.read_text(), flags=re.MULTILINE)[1:]
     for name, body in zip(rules[::2], rules[1::2], strict=True):
-        outputs = re.search(r"^    output:\n(.*?)^    \w+:", body, re.MULTILINE | re.DOTALL)[1]
-        job = re.search(r'paths\.log\("(.+)"\)', body)[1]
-        assert f'        provenance=paths.provenance("{job}"),\n' in outputs, name
+        assert re.search(rf'^ +log:\n +"results/logs/{name}(/[^"]*)?\.log"', body, re.MULTILINE), name
 
 
 def test_what_several_were_made_from_comes_once(tmp_path, monkeypatch):

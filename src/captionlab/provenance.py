@@ -1,7 +1,7 @@
 """Provenance of results: the job that made them, its inputs, its commit and its device.
 
-The provenance of results/logs/{rule}/{job}.log is in results/provenance/{rule}/{job}.json. It is written when a job ends
-and is no declared output of any rule, so outputs of a repeated job are identical to the byte if nothing changed.
+The provenance of results/logs/{rule}/{job}.log is in results/provenance/{rule}/{job}.json. It is written when a job
+ends and is no declared output of any rule, so outputs of a repeated job are identical to the byte if nothing changed.
 `python -m captionlab.tracing FILE` prints it.
 """
 
@@ -10,8 +10,9 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,22 @@ from captionlab.files import digest, names_digest, replacing
 
 CHECKOUT = Path(__file__).parents[2]
 
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a rule. Of the inputs in `listed`, folders of photographs, the job reads only the names of files."""
+
+    rule: str
+    log: str
+    wildcards: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    listed: Sequence[str] = ()
+
+
 # The running job, with the digests of its inputs at its start, because inputs may be replaced while it runs.
-_jobs: list[tuple[Any, dict[str, str]]] = []
+_jobs: list[tuple[Job, dict[str, str]]] = []
 # The running part of the job, and the inputs of each output that a part made.
 _parts: list["Part"] = []
 _sources: dict[str, list[str]] = {}
@@ -57,14 +72,14 @@ class Part(Mapping[str, Any]):
 
 
 @contextmanager
-def working_on(snakemake: Any) -> Iterator[None]:
+def working_on(job: Job) -> Iterator[None]:
     """Run a job in the block and write its provenance when the block ends without an error."""
-    _jobs.append((snakemake, _digests_of_inputs(snakemake)))
+    _jobs.append((job, _digests_of_inputs(job)))
     try:
         yield
-        path = paths.beside_log(snakemake.log[0], "provenance", ".json")
+        path = paths.beside_log(job.log, "provenance", ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        outputs = {_name(file): digest(file) for file in snakemake.output}
+        outputs = {_name(file): digest(file) for file in job.outputs}
         with replacing(path) as partial:
             sources = {"sources": _sources} if _sources else {}
             text = json.dumps({**current(), "outputs": outputs, **sources}, indent=2, sort_keys=True)
@@ -103,17 +118,15 @@ def current() -> dict[str, Any]:
     return _describe() if _jobs else {}
 
 
-def input_digests(job: Any) -> dict[str, str]:
-    """Return the digest of each input of a job, by its name. The digests of the running job are from its start."""
-    running, digests = _jobs[-1] if _jobs else (None, {})
-    return digests if running == job else _digests_of_inputs(job)
+def input_digests() -> dict[str, str]:
+    """Return the digest of each input of the running job at its start, by its name; nothing outside a job."""
+    return _jobs[-1][1] if _jobs else {}
 
 
-def _digests_of_inputs(job: Any) -> dict[str, str]:
-    listed = {*job.input.get("listed", ())}  # folders of photographs, of which jobs read only the names
-    # A captioner and its reward_model may read the same features.
-    read = dict.fromkeys(job.input)
-    return {_name(path): names_digest(path) if path in listed else digest(path) for path in read}
+def _digests_of_inputs(job: Job) -> dict[str, str]:
+    # A captioner and the models of its reward may read the same features.
+    read = dict.fromkeys(job.inputs)
+    return {_name(path): names_digest(path) if path in job.listed else digest(path) for path in read}
 
 
 def written(run: Path) -> list[dict[str, Any]]:
@@ -135,8 +148,8 @@ def _describe() -> dict[str, Any]:
     job, digests = _jobs[-1]
     described = {
         "rule": job.rule,
-        "wildcards": dict(job.wildcards.items()),
-        "params": dict(job.params.items()),
+        "wildcards": dict(job.wildcards),
+        "params": dict(job.params),
         "inputs": digests,
         "commit": commit(),
         "device": device_name(),

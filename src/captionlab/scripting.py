@@ -20,7 +20,7 @@ import psutil
 from captionlab import paths
 from captionlab.failures import advice, explanation
 from captionlab.progress import log_counts
-from captionlab.provenance import working_on
+from captionlab.provenance import Job, working_on
 from captionlab.schemas import COST
 from captionlab.slots import reserved, visible_devices
 from captionlab.tables import write_table
@@ -53,12 +53,25 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     with _logged(snakemake, "w") as file, _stoppable(), reserved(gpus if parallel else min(gpus, 1)) as devices:
         if len(devices) > 1:
             _become_launcher(len(devices), file)
-        with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
+        with measured(snakemake.rule, snakemake.log[0]), working_on(_job_of(snakemake)):
             main(snakemake)
     return main
 
 
 parallel_script = partial(script, parallel=True)
+
+
+def _job_of(snakemake: Any) -> Job:
+    """Return the job that Snakemake runs."""
+    return Job(
+        rule=snakemake.rule,
+        log=snakemake.log[0],
+        wildcards=dict(snakemake.wildcards.items()),
+        params=dict(snakemake.params.items()),
+        inputs=list(snakemake.input),
+        outputs=list(snakemake.output),
+        listed=list(snakemake.input.get("listed", ())),
+    )
 
 
 def device() -> str:
@@ -131,7 +144,7 @@ def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None
     os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
     with _logged(snakemake, "a"), _stoppable(), process_group():
         if is_first():
-            with measured(snakemake.rule, snakemake.log[0]), working_on(snakemake):
+            with measured(snakemake.rule, snakemake.log[0]), working_on(_job_of(snakemake)):
                 main(snakemake)
         else:
             logging.getLogger().setLevel(logging.WARNING)

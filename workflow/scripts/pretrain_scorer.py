@@ -14,7 +14,7 @@ from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
 from captionlab.scripting import device, folder_of, parallel_script
 from captionlab.tables import write_table
-from captionlab.training.loop.checkpoints import job_arguments, remove
+from captionlab.training.loop.checkpoints import Training, remove
 from captionlab.training.loop.data import references, training_images
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words, examine
@@ -40,8 +40,16 @@ def main(snakemake):
         align_words(scorer, load_encoder(folder_of(snakemake.input.encoder_weights[0]), device()))
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
     batches = MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device())
-    options = job_arguments(snakemake)
-    train(scorer, MatchingObjective(), batches, config["optimizer"], **options)
+    training = Training(
+        rule=snakemake.rule,
+        params=dict(snakemake.params.items()),
+        images=snakemake.input.images,
+        weights=snakemake.output.weights,
+        log=snakemake.output.training,
+        checkpoints=snakemake.config.get("checkpoints", {}),
+        tracking=snakemake.config.get("tracking", "none"),
+    )
+    train(scorer, MatchingObjective(), batches, config["optimizer"], **training.options())
     if not is_first():
         return
     scorer.eval()
@@ -51,4 +59,4 @@ def main(snakemake):
     found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
     write_table(snakemake.output.matching, MATCHING, found)
     save_scorer(scorer, folder_of(snakemake.output.weights), {"config": config, "seed": params.seed})
-    remove(options["state_directory"])
+    remove(training.state)

@@ -8,7 +8,7 @@ from captionlab.places import PLACE
 from captionlab.schemas import CAPTIONS, IMAGES
 from captionlab.scripting import folder_of, script
 from captionlab.tables import read_table
-from captionlab.training.loop.checkpoints import job_arguments, remove
+from captionlab.training.loop.checkpoints import Training, remove
 from captionlab.training.objectives.contrastive import train_clip
 
 
@@ -25,7 +25,16 @@ def main(snakemake):
         )
     # The table may hold the bytes of images, so images of other splits are not read.
     images = read_chosen(snakemake.input.images, IMAGES, ["image_id", "split", *PLACE], ids)
-    captions, options = read_table(snakemake.input.captions, CAPTIONS), job_arguments(snakemake)
-    clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **options)
+    captions = read_table(snakemake.input.captions, CAPTIONS)
+    training = Training(
+        rule=snakemake.rule,
+        params=dict(snakemake.params.items()),
+        images=snakemake.input.images,
+        weights=snakemake.output.weights,
+        log=snakemake.output.training,
+        checkpoints=snakemake.config.get("checkpoints", {}),
+        tracking=snakemake.config.get("tracking", "none"),
+    )
+    clip = train_clip(snakemake.params.config, images, captions, threads=snakemake.threads, **training.options())
     clip.save(folder_of(snakemake.output.weights))
-    remove(options["state_directory"])
+    remove(training.state)

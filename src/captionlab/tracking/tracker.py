@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from captionlab import paths
-from captionlab.scripting import folder_of
 from captionlab.tracking.updates import Run, Update
 
 if TYPE_CHECKING:
@@ -59,13 +57,3 @@ class Tracker:
 
 
 NOBODY = Tracker()
-
-
-def tracker_of(job: Any) -> Tracker:
-    """Return the tracker of a rule's job, as `tracking` of the config says.
-
-    `tracking` is read from the config and is no parameter of the rule, so that another value does not rerun any rule.
-    """
-    if job.config.get("tracking", "none") == "none":
-        return NOBODY
-    return Tracker(Run(paths.tracking(job.rule, folder_of(job.output.weights).name), job.input.images))

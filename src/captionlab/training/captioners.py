@@ -22,7 +22,7 @@ from captionlab.schemas import TRAINING
 from captionlab.scripting import device, folder_of
 from captionlab.tables import read_table, write_table
 from captionlab.training.loop.batches import Batches, ImageBatch
-from captionlab.training.loop.checkpoints import Changing, job_arguments, remove
+from captionlab.training.loop.checkpoints import Changing, Training, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Objective, Snapshot, Validation, train
@@ -32,25 +32,21 @@ from captionlab.training.rewards.cider.reward import CiderD
 EXAMPLES = 8
 
 
-def training_data(job: Any) -> TrainingData:
-    """Return the training data of a job: images, features, captions if the rule has any, and the reward's models."""
-    return TrainingData(
-        images=job.input.images,
-        features=job.input.features,
-        device=device(),
-        batch=job.params.config["optimizer"]["batch"],
-        seed=job.params.seed,
-        captions=next(iter(job.input.get("captions", [])), ""),
-        reward_models=job.params.get("reward_models", {}),
-    )
+def train_captioner(
+    captioner: Captioner[Any],
+    tokenizer: Tokenizer,
+    data: TrainingData,
+    training: Training,
+    training_captions: str,
+    snapshots: str,
+) -> None:
+    """Train a captioner by the objective of a config, and write its files.
 
-
-def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, data: TrainingData) -> None:
-    """Train a captioner by the objective of the rule's config, and write the outputs of the rule.
-
-    `job` is the `snakemake` object. Checkpoints stay in results/state until all outputs are in place.
+    The files are the weights and the log of `training`, the captions of examples at each validation in
+    `training_captions`, and a folder for each snapshot in `snapshots`. Checkpoints stay in results/state until all
+    files are in place.
     """
-    config = job.params.config
+    config = training.params["config"]
     data = replace(data, captioner=captioner, tokenizer=tokenizer)
     build = defined("training.objectives", config["objective"]["kind"], "build")
     objective, batches = build(config["objective"], data)
@@ -60,39 +56,36 @@ def train_captioner(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, d
         score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), tokenizer, decoding)
         examples = examples_of(objective, batches, data, decoding)
         validation = Validation(score, chosen["every"], "cider", chosen["select"], examples)
-    options = job_arguments(job)
     captioner.to(device())
-    snapshots = train(captioner, objective, batches, config["optimizer"], validation=validation, **options)
+    reached = train(captioner, objective, batches, config["optimizer"], validation=validation, **training.options())
     if is_first():
-        examples.write(job.output.training_captions)
-        with replacing_folder(Path(job.output.snapshots)) as folder:
-            for snapshot in snapshots:
-                _write_snapshot(job, captioner, tokenizer, snapshot, folder / str(snapshot.number))
-        _save(job, captioner, tokenizer, folder_of(job.output.weights))
-        remove(options["state_directory"])
+        examples.write(training_captions)
+        with replacing_folder(Path(snapshots)) as folder:
+            for snapshot in reached:
+                _write_snapshot(training, captioner, tokenizer, snapshot, folder / str(snapshot.number))
+        _save(training, captioner, tokenizer, folder_of(training.weights))
+        remove(training.state)
 
 
-def _save(job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
+def _save(training: Training, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
     """Write a trained captioner. If `lora.merge` is set, merge its adapters into the weights first, in place."""
     # The saved config omits `snapshots`, so that adding a snapshot changes no file of the final captioner.
-    config = {key: value for key, value in job.params.config.items() if key != "snapshots"}
+    config = {key: value for key, value in training.params["config"].items() if key != "snapshots"}
     if config.get("lora", {}).get("merge"):
         merge_adapters(captioner)
-    save_captioner(captioner, tokenizer, folder, {"config": config, "seed": job.params.seed, **origin})
+    save_captioner(captioner, tokenizer, folder, {"config": config, "seed": training.params["seed"], **origin})
 
 
 def _write_snapshot(
-    job: Any, captioner: Captioner[Any], tokenizer: Tokenizer, snapshot: Snapshot, folder: Path
+    training: Training, captioner: Captioner[Any], tokenizer: Tokenizer, snapshot: Snapshot, folder: Path
 ) -> None:
     """Write the captioner of a snapshot, and the training log up to the snapshot."""
     captioner = copy.deepcopy(captioner)
     Changing(captioner).load_state_dict(snapshot.weights())
-    passed = {"epochs": snapshot.number} if "epochs" in job.params.config["optimizer"] else {}
-    _save(job, captioner, tokenizer, folder, snapshot={**passed, "updates": snapshot.updates})
-    log = read_table(job.output.training, TRAINING)
-    write_table(
-        folder / Path(job.output.training).name, TRAINING, log.filter(pc.less_equal(log["step"], snapshot.updates))
-    )
+    passed = {"epochs": snapshot.number} if "epochs" in training.params["config"]["optimizer"] else {}
+    _save(training, captioner, tokenizer, folder, snapshot={**passed, "updates": snapshot.updates})
+    log = read_table(training.log, TRAINING)
+    write_table(folder / Path(training.log).name, TRAINING, log.filter(pc.less_equal(log["step"], snapshot.updates)))
 
 
 def examples_of(objective: Objective, batches: Batches, data: TrainingData, decoding: Decoding) -> Examples:

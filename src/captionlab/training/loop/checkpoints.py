@@ -11,7 +11,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from captionlab.distributed import is_first
 from captionlab.files import digest
 from captionlab.provenance import input_digests
 from captionlab.scripting import device, folder_of
-from captionlab.tracking.tracker import NOBODY, tracker_of
+from captionlab.tracking.tracker import NOBODY, Run, Tracker
 
 logger = logging.getLogger(__name__)
 
@@ -33,33 +34,57 @@ KEPT = 2
 STATE, WEIGHTS = ".pt", ".weights"
 
 
-def fingerprint(job: Any) -> str:
+def fingerprint(params: Mapping[str, Any], digests: Iterable[str]) -> str:
     """Return a digest of everything that determines a training.
 
-    It covers code, versions, config and seed of the job, and the contents of its inputs.
+    It covers `code`, `versions`, `config` and `seed` of the parameters, and the digests of the inputs.
     """
-    parameters = {name: job.params[name] for name in ("code", "versions", "config", "seed")}
-    whole = json.dumps([parameters, list(input_digests(job).values())], sort_keys=True)
+    parameters = {name: params[name] for name in ("code", "versions", "config", "seed")}
+    whole = json.dumps([parameters, list(digests)], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def job_arguments(job: Any) -> dict[str, Any]:
-    """Return the keyword arguments of `train` for a rule's job.
+@dataclass(frozen=True)
+class Training:
+    """A training of a model as a rule requests it.
 
-    They are seed, log path, state directory, fingerprint, device, tracker, snapshots and the frequency of checkpoints.
-    The state directory lies in results/state and is named like the folder of the weights.
+    `params` are `code`, `versions`, `config` and `seed`, which determine the training with the inputs of the job.
+    `images` are one of these. `weights` and `log` are outputs. `checkpoints` says how often checkpoints are written, and `tracking`
+    which program shows the training. Both are read from the config and are no parameters of the rule, so a change does
+    not rerun the training.
     """
-    return {
-        "seed": job.params.seed,
-        "log_path": job.output.training,
-        "state_directory": paths.state(job.rule, folder_of(job.output.weights).name),
-        "fingerprint": fingerprint(job),
-        "device": device(),
-        "tracker": tracker_of(job) if is_first() else NOBODY,
-        "snapshots": job.params.config.get("snapshots", []),
-        # Read from the config and not a parameter of the rule, so that a change does not rerun the training.
-        **{f"checkpoint_{name}": value for name, value in job.config.get("checkpoints", {}).items()},
-    }
+
+    rule: str
+    params: Mapping[str, Any]
+    images: str
+    weights: str
+    log: str
+    checkpoints: Mapping[str, Any] = field(default_factory=dict)
+    tracking: str = "none"
+
+    @property
+    def state(self) -> str:
+        """Return the folder of the checkpoints, results/state/{rule}/{name of the model}."""
+        return paths.state(self.rule, folder_of(self.weights).name)
+
+    def options(self) -> dict[str, Any]:
+        """Return the keyword arguments of `train`: seed, files, fingerprint, device, tracker and snapshots."""
+        return {
+            "seed": self.params["seed"],
+            "log_path": self.log,
+            "state_directory": self.state,
+            "fingerprint": fingerprint(self.params, input_digests().values()),
+            "device": device(),
+            "tracker": self.tracker() if is_first() else NOBODY,
+            "snapshots": self.params["config"].get("snapshots", []),
+            **{f"checkpoint_{name}": value for name, value in self.checkpoints.items()},
+        }
+
+    def tracker(self) -> Tracker:
+        """Return the tracker that `tracking` names."""
+        if self.tracking == "none":
+            return NOBODY
+        return Tracker(Run(paths.tracking(self.rule, folder_of(self.weights).name), self.images))
 
 
 class Resumable:
