@@ -9,10 +9,10 @@ import numpy as np
 from PIL import Image
 from running import run_script
 
-from captionlab import paths
+from captionlab.storage import paths
 from captionlab.evaluation.metrics.nlg.metric import NLG
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
-from captionlab.tables import write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
+from captionlab.storage.tables import write_table
 
 IMAGES_OF = {"world": 12, "texts": 3}
 HOSTILE = [

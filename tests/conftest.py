@@ -57,7 +57,7 @@ def closed_checkout(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What runs keep for other runs (captionlab.cache) is neither the user's nor of an earlier test run."""
+    """What runs keep for other runs (captionlab.storage.cache) is neither the user's nor of an earlier test run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -118,8 +118,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     def start(body: str, parallel: bool = False, **resources: int) -> subprocess.Popen[bytes]:
         (tmp_path / "script.py").write_text(f"""
 from types import SimpleNamespace
-from captionlab.progress import progress
-from captionlab.scripting import {"parallel_script" if parallel else "script"} as script
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import {"parallel_script" if parallel else "script"} as script
 from snakemake.iocontainers import InputFiles, OutputFiles
 import os, subprocess, time
 log = "results/logs/job/of/it.log"

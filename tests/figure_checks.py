@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from captionlab.files import read_yaml
+from captionlab.storage.files import read_yaml
 from captionlab.reporting.figures import Draw, lay_out, looking
 from captionlab.reporting.paper import FIGURE_FILES
 

@@ -10,8 +10,8 @@ from running import run_script
 from scipy.io import savemat
 
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
+from captionlab.storage.tables import read_table, write_table
 
 # The tables that the script makes.
 MADE = {

@@ -88,14 +88,21 @@ def config_of(*names: str) -> dict[str, Any]:
     return config
 
 
-def plan(config: Config, folder: Path, *targets: str, present: Sequence[str] = (), stand_ins: bool = True) -> Plan:
-    """Return the plan of a run of a config in a folder, for the rule `all` or for other targets.
+def plan(
+    config: Config,
+    folder: Path,
+    *targets: str,
+    data: Path | None = None,
+    present: Sequence[str] = (),
+    stand_ins: bool = True,
+) -> Plan:
+    """Return the plan of a run of a config in `folder/run`, for the rule `all` or for other targets.
 
-    Paths of the config start at `folder/data`, in which the files of `present` are made first. With `stand_ins`, what
-    the config names and is not there is made too: files without content, and empty folders; and captions are tagged by
-    the model that comes with captionlab. Raises ConfigError if the config cannot be run.
+    Paths of the config start at `data`, by default `folder/data`, in which the files of `present` are made first. With
+    `stand_ins`, what the config names and is not there is made too: files without content, and empty folders; and
+    captions are tagged by the model that comes with captionlab. Raises ConfigError if the config cannot be run.
     """
-    data, run = folder / "data", folder / "run"
+    data, run = data or folder / "data", folder / "run"
     for place in (data, run):
         place.mkdir(parents=True, exist_ok=True)
     for name in present:

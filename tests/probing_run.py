@@ -19,9 +19,9 @@ from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged as words_tagged
 from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS
 from captionlab.reporting.figures import Draw
-from captionlab.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
+from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.scorers.schemas import MATCHING
-from captionlab.tables import TableSchema, read_table, write_table
+from captionlab.storage.tables import TableSchema, read_table, write_table
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow" / "scripts"

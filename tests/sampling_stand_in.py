@@ -4,7 +4,7 @@ import torch
 from safetensors.torch import save_file
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.distributed import is_first
+from captionlab.jobs.processes import is_first
 from captionlab.generation.contract import Decoding
 from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches

@@ -12,8 +12,8 @@ from running import run_script
 from captionlab.captioners.store import save_captioner
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENE_CAPTIONS, SUMMARY
-from captionlab.tables import write_table
+from captionlab.storage.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENE_CAPTIONS, SUMMARY
+from captionlab.storage.tables import write_table
 
 ROOT = Path(__file__).parents[1]
 # The tables and figures of the paper.

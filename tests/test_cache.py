@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from captionlab.cache import cache_folder, keep_part, kept_parts, once
+from captionlab.storage.cache import cache_folder, keep_part, kept_parts, once
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from safetensors.torch import save_file
 from sampling_stand_in import train_by_grpo
 from training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
 
-from captionlab.distributed import gathered, is_first, largest, process_group, share
-from captionlab.schemas import TRAINING
-from captionlab.tables import read_table
+from captionlab.jobs.processes import gathered, is_first, largest, process_group, share
+from captionlab.storage.schemas import TRAINING
+from captionlab.storage.tables import read_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.baselines import RunningMean

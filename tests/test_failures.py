@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
-from captionlab.failures import advice
+from captionlab.jobs.failures import advice
 from captionlab.reporting.formats.files import write_text
-from captionlab.schemas import TRAINING, embeddings_schema
-from captionlab.tables import TableError, TableWriter, read_metadata, read_table, write_table
+from captionlab.storage.schemas import TRAINING, embeddings_schema
+from captionlab.storage.tables import TableError, TableWriter, read_metadata, read_table, write_table
 
 ROWS = {"step": [1, 2], "epoch": [0, 0], "statistic": ["loss", "loss"], "value": [2.5, 2.25]}
 IDS = [f"image {number}" for number in range(300)]
@@ -133,7 +133,7 @@ def test_the_log_of_a_job_has_the_advice(tmp_path):
     log = tmp_path / "job.log"
     code = f"""
 from types import SimpleNamespace
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
 from snakemake.iocontainers import InputFiles
 class OutOfMemoryError(RuntimeError): pass
 snakemake = SimpleNamespace(

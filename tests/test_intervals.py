@@ -4,8 +4,8 @@ from scipy.stats import binomtest
 from scipy.stats import t as student_t
 from sklearn.metrics import f1_score
 
-from captionlab import intervals
-from captionlab.intervals import (
+from captionlab.statistics import intervals
+from captionlab.statistics.intervals import (
     ANY,
     FROM_0,
     PER_CENT,

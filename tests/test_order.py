@@ -12,12 +12,12 @@ import vinvl_stand_in as tiny
 
 from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.encoders.embeddings import embedding_rows
-from captionlab.order import Places
+from captionlab.storage.order import Places
 from captionlab.plugins import defined
 from captionlab.regions.batches import RegionTable
-from captionlab.schemas import CAPTIONS as REFERENCES
-from captionlab.schemas import IMAGES, embeddings_schema
-from captionlab.tables import write_table
+from captionlab.storage.schemas import CAPTIONS as REFERENCES
+from captionlab.storage.schemas import IMAGES, embeddings_schema
+from captionlab.storage.tables import write_table
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.objectives.mlm.objective import MaskedBatches

@@ -13,9 +13,9 @@ from PIL.PngImagePlugin import PngInfo
 from raw_images import png, tiff
 
 from captionlab.encoders.images import colours, crop, decode
-from captionlab.pixels import UnknownPixels, image_size, open_image
-from captionlab.places import Place
-from captionlab.progress import log_counts
+from captionlab.images.pixels import UnknownPixels, image_size, open_image
+from captionlab.images.places import Place
+from captionlab.jobs.progress import log_counts
 from captionlab.regions.crops import cropped_regions
 from captionlab.reporting.thumbnails import thumbnail
 from captionlab.study.pages import SIZE, pictures

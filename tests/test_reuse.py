@@ -6,33 +6,32 @@ import shutil
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 import yaml
 from PIL import Image
+from plans import plan
 from running import run_script
 from safetensors.torch import load_file, save_file
 from scorer_stand_in import build_scorer
 
-from captionlab import paths
+from captionlab.storage import paths
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import import_encoder, load_encoder
-from captionlab.model_config import BESIDE
+from captionlab.userfiles.model_config import BESIDE
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
+from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import import_scorer, load_scorer, save_scorer
-from captionlab.tables import read_table, write_table
+from captionlab.storage.tables import read_table, write_table
 from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph
 from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[1]
@@ -112,39 +111,34 @@ def data(made, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def planned(data: Path, **changes) -> Experiments:
-    """The experiments of CONFIG; a change is by its place, with __ for the points, and None takes it out."""
-    config = yaml.safe_load(yaml.safe_dump({**CONFIG, "data": str(data)}))
+def config_with(**changes) -> dict:
+    """CONFIG with changes, each by its place, with __ for the points."""
+    config = yaml.safe_load(yaml.safe_dump(CONFIG))
     for place, value in changes.items():
         *inner, last = place.split("__")
         block = config
         for key in inner:
             block = block[key]
         block[last] = value
-    lab = Graph(config, ROOT)
-    lab.check_files()
-    return lab
+    return config
 
 
-def taken_over(lab: Experiments) -> None:
+def check(data: Path, **changes) -> None:
+    """Check this config and the files that it names."""
+    Graph({**config_with(**changes), "data": str(data)}, ROOT).check_files()
+
+
+def taken_over(data: Path, **changes) -> None:
     """Run the jobs that take the three models over, on the inputs and with the parameters that their rules have."""
-    graph = Graph(lab)
-    scorer = {key: graph.files_of("scorers", "match", key)[0] for key in ("weights", "vocabulary")}
-    encoder = graph.block("encoders", "seen", "corpus", "seed", "run", "config")
-    for kind, name, inputs, config in (
-        ("encoder", "seen", {"weights": graph.files_of("encoders", "seen", "weights")}, encoder),
-        (
-            "captioner",
-            "says",
-            {"files": graph.files_of("captioners", "says", "weights", "tokenizer")},
-            graph.training("says"),
-        ),
-        ("scorer", "match", scorer, lab.scoring.block(SimpleNamespace(scorer="match"))),
-    ):
-        assert graph.files_of(f"{kind}s", name, "config") == [f"{lab.data}/a/results/{kind}s/x/config.json"]
+    models = {"encoder": "seen", "captioner": "says", "scorer": "match"}
+    targets = [f"results/{kind}s/{name}/config.json" for kind, name in models.items()]
+    planned = plan(config_with(**changes), data / "plan", *targets, data=data, stand_ins=False)
+    for kind, name in models.items():
+        job = planned.job(f"import_{kind}")
+        assert job.inputs["beside"] == [f"{data}/a/results/{kind}s/x/config.json"]
         folder = f"results/{kind}s/{name}"
         outputs = {"config": f"{folder}/config.json", "weights": f"{folder}/model.safetensors"}
-        run_script(f"import_{kind}", inputs, outputs, config=config)
+        run_script(job.rule, job.inputs, outputs, config=job.params["config"])
 
 
 def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[np.ndarray, list[str], list[float]]:
@@ -192,7 +186,7 @@ def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[n
 def test_the_same_numbers_in_another_run(data):
     """Also of an encoder that finds images by captions, and as files with their config.json beside them."""
     first = numbers(data / "a" / "results", "x", "x", "x")
-    taken_over(planned(data))
+    taken_over(data)
     again = numbers(Path("results"), "seen", "says", "match")
     assert np.array_equal(first[0], again[0])
     assert first[1:] == again[1:]
@@ -203,7 +197,7 @@ def test_the_same_numbers_in_another_run(data):
     ]
     assert torch.equal(*texts)
     once = {file: Path(file).read_bytes() for file in map(str, Path("results").rglob("model.safetensors"))}
-    taken_over(planned(
+    taken_over(
         data,
         encoders__seen={"family": "clip", "weights": "a/results/encoders/x/model.safetensors", "head_width": 16},
         captioners__says={"family": "clipcap", "encoder": "seen", "heads": 4,
@@ -212,21 +206,22 @@ def test_the_same_numbers_in_another_run(data):
         scorers__match={"family": "uniter", "regions": "boxes",
                         **{key: f"a/results/scorers/x/{file}" for key, file in
                            {"weights": "model.safetensors", **BESIDE["scorers"]}.items()}},
-    ))  # fmt: skip
+    )  # fmt: skip
     assert {file: Path(file).read_bytes() for file in once} == once
     assert load_scorer("results/scorers/match").matching == load_scorer(data / "a/results/scorers/x").matching
     assert numbers(Path("results"), "seen", "says", "match")[1:] == first[1:]
 
 
 def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
-    lab = planned(data)
-    child = SimpleNamespace(captioner="child")
-    assert lab.family("child") == "clipcap"
-    assert lab.training_features(child) == ["results/features/seen/world/0-of-1.parquet"]
-    assert lab.parent("tokenizer.json")(child) == "results/captioners/says/tokenizer.json"
-    assert lab.scoring.factors() == {"match": 100.0, "cosine": 1.0}
-    assert "captionlab.captioners.clipcap.captioner" in lab.captioner_family(SimpleNamespace(captioner="says"))
-    assert lab.of_kind("captioners", "imported") == "says"
+    graph = Graph({**config_with(), "data": str(data)}, ROOT)
+    assert graph.root_of("child").family == "clipcap"
+    assert graph.images_for("captioners", "child", "world") == ["results/features/seen/world/0-of-1.parquet"]
+    assert graph.score_factors() == {"match": 100.0, "cosine": 1.0}
+    assert "captionlab.captioners.clipcap.captioner" in graph.modules("captioners", "says")
+    assert graph.names_of("captioners", "imported") == "says"
+    planned = plan(CONFIG, data / "plan", "results/captioners/child/config.json", data=data, stand_ins=False)
+    job = planned.job("finetune_captioner", captioner="child")
+    assert job.inputs["parent_tokenizer"] == "results/captioners/says/tokenizer.json"
 
 
 @pytest.mark.parametrize(
@@ -282,7 +277,7 @@ def test_what_does_not_fit_is_said_at_start(data, answers, place, block, key):
     config["architecture"]["prefix_size"] = 16
     (data / "other" / "config.json").write_text(json.dumps(config))
     with pytest.raises(ConfigError) as raised:
-        planned(data, **{place.replace(".", "__"): block})
+        check(data, **{place.replace(".", "__"): block})
     answers.hold(f"{place}: {json.dumps(block)}", raised.value, key)
 
 
@@ -290,7 +285,7 @@ def test_a_folder_that_is_not_there_is_missing_as_other_files_are(data, answers)
     shutil.rmtree(data / "a" / "results" / "captioners")
     (data / "a" / "results" / "scorers" / "x" / "vocab.txt").unlink()
     with pytest.raises(ConfigError) as raised:
-        planned(data, encoders__seen={"run": "nowhere"})
+        check(data, encoders__seen={"run": "nowhere"})
     for section, name, file in (
         ("encoders", "seen", "nowhere/config.json"),
         ("captioners", "says", "a/results/captioners/x/config.json"),

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.schemas import COST
-from captionlab.tables import read_table
+from captionlab.storage.schemas import COST
+from captionlab.storage.tables import read_table
 
 SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
 
@@ -83,7 +83,7 @@ def test_progress_in_a_log_is_whole_lines(script):
 
 def test_counts_end_a_log(script):
     body = """
-        from captionlab.progress import count
+        from captionlab.jobs.progress import count
         for number in range(5): count("images of one kind" if number < 3 else "images of another")
     """
     for ending in ("", "raise ValueError"):
@@ -108,7 +108,7 @@ def test_cost_of_what_went_well(script, tmp_path):
 
 
 def test_cost_where_results_live_in_a_bucket(tmp_path):
-    from captionlab.scripting import measured
+    from captionlab.jobs.scripting import measured
 
     results = tmp_path / ".snakemake" / "storage" / "s3" / "logs" / "run" / "results"
     with measured("job", results / "logs" / "job" / "logs" / "v1.5.log"):
@@ -204,7 +204,7 @@ def test_main_is_the_last_of_a_script_of_a_rule(script):
 
 
 def test_without_snakemake_it_says_so():
-    code = "from captionlab.scripting import script\n@script\ndef main(snakemake): print('ran')"
+    code = "from captionlab.jobs.scripting import script\n@script\ndef main(snakemake): print('ran')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "run by Snakemake" in result.stderr

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from captionlab.slots import reserved, visible_devices
+from captionlab.jobs.slots import reserved, visible_devices
 
 JOB = """
 import json, os, sys, time
-from captionlab.slots import reserved
+from captionlab.jobs.slots import reserved
 with reserved(int(sys.argv[1])) as devices:
     print(json.dumps([devices, os.environ["CUDA_VISIBLE_DEVICES"]]), flush=True)
     sys.stdin.readline()

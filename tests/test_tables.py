@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from captionlab.groups import Groups
-from captionlab.schemas import CAPTIONS, IMAGES, embeddings_schema, regions_schema
-from captionlab.tables import TableError, TableWriter, read_schema, read_table, write_table
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import CAPTIONS, IMAGES, embeddings_schema, regions_schema
+from captionlab.storage.tables import TableError, TableWriter, read_schema, read_table, write_table
 
 ROWS = {"image_id": ["a", "b"], "caption_index": [0, 0], "caption": ["one", "دو 🐕"]}
 
@@ -160,7 +160,7 @@ def test_groups_of_wide_rows_are_small():
 @pytest.fixture
 def shards(tmp_path, monkeypatch):
     """1,030 rows in groups of 16, in two files."""
-    monkeypatch.setattr("captionlab.tables.GROUP_BYTES", 16 * 4 * 4)
+    monkeypatch.setattr("captionlab.storage.tables.GROUP_BYTES", 16 * 4 * 4)
     for name, rows, start in (("a", 500, 0), ("b", 530, 500)):
         kind, table, _ = features(rows, 4, "float32", start)
         write_table(tmp_path / name, kind, table)

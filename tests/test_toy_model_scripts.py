@@ -8,11 +8,11 @@ import pytest
 import torch
 from running import load_script
 
-from captionlab import paths
+from captionlab.storage import paths
 from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder
-from captionlab.schemas import SUMMARY
-from captionlab.tables import write_table
+from captionlab.storage.schemas import SUMMARY
+from captionlab.storage.tables import write_table
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT / paths.MODELS

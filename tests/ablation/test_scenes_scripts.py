@@ -29,8 +29,8 @@ from captionlab.generation.captions import evaluated_images
 from captionlab.generation.contract import Decoding
 from captionlab.probes.schemas import SCORES, SEARCH, encodings_schema
 from captionlab.regions.tags import TAGS
-from captionlab.schemas import CAPTIONS, SCENE_CAPTIONS, TRAINING
-from captionlab.tables import TableError, read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, SCENE_CAPTIONS, TRAINING
+from captionlab.storage.tables import TableError, read_table, write_table
 
 
 @pytest.fixture(scope="module")

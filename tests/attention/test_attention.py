@@ -18,7 +18,7 @@ from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 START, END, MASK = 1, 2, 3
 

@@ -20,7 +20,7 @@ from captionlab.attention.objects import (
     t_tails,
     uniform_attention,
 )
-from captionlab.intervals import resampled_sums
+from captionlab.statistics.intervals import resampled_sums
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "rbo" / "cases.json").read_text())["cases"]
 # Cafagna et al. 2022, Table 2: items shared at each depth (which the paper does not print; they are the only ones for

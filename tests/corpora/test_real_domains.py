@@ -12,8 +12,8 @@ import yaml
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
-from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
-from captionlab.tables import read_table
+from captionlab.storage.schemas import GENERATED, IMAGES, RETRIEVAL
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ("imagecode", "concadia-descriptions", "concadia-captions")

@@ -10,8 +10,8 @@ from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.language.schemas import STATISTICS
-from captionlab.schemas import GENERATED, SCENE_CAPTIONS
-from captionlab.tables import read_table
+from captionlab.storage.schemas import GENERATED, SCENE_CAPTIONS
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "config" / "published" / "probing_patterns.csv"

@@ -35,8 +35,8 @@ from captionlab.corpora.toyworld.world import (
     Thing,
     sprite_size,
 )
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
-from captionlab.tables import read_table
+from captionlab.storage.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
+from captionlab.storage.tables import read_table
 
 VISUAL = ("coco", "flickr", "nocaps-near", "nocaps-out", "concadia-descriptions", "scenes")
 

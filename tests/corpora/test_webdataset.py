@@ -13,9 +13,9 @@ from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.encoders.images import colours, decode
 from captionlab.evaluation.exchange import image_files
-from captionlab.places import PLACE
-from captionlab.schemas import CAPTIONS, IMAGES, REJECTS
-from captionlab.tables import read_table
+from captionlab.images.places import PLACE
+from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS
+from captionlab.storage.tables import read_table
 
 
 def photograph(seed=0, width=20, height=16, kind="JPEG", **options) -> bytes:

@@ -31,10 +31,10 @@ from captionlab.encoders.clip.encoder import (
 )
 from captionlab.encoders.images import normalise
 from captionlab.networks.checkpoints import CheckpointError
-from captionlab.places import PLACE, Place
-from captionlab.schemas import CAPTIONS as CAPTION_TABLE
-from captionlab.schemas import IMAGES, TRAINING
-from captionlab.tables import read_table, write_table
+from captionlab.images.places import PLACE, Place
+from captionlab.storage.schemas import CAPTIONS as CAPTION_TABLE
+from captionlab.storage.schemas import IMAGES, TRAINING
+from captionlab.storage.tables import read_table, write_table
 from captionlab.training.loop import checkpoints
 from captionlab.training.loop.batches import CaptionBatch
 from captionlab.training.loop.data import texts_by_image

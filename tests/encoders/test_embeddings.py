@@ -13,10 +13,10 @@ from PIL import Image
 
 from captionlab.encoders.embeddings import load_embeddings, stream_embeddings
 from captionlab.encoders.images import embed_images
-from captionlab.groups import Groups
-from captionlab.schemas import IMAGES, embeddings_schema
-from captionlab.shards import shard_rows
-from captionlab.tables import TableError, write_table
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES, embeddings_schema
+from captionlab.storage.shards import shard_rows
+from captionlab.storage.tables import TableError, write_table
 
 
 class MeanColour:
@@ -182,7 +182,7 @@ def test_errors_name_the_image_and_the_file(tmp_path):
 @pytest.fixture
 def shards(tmp_path, monkeypatch):
     """Embeddings of 23 images in two files, in groups of four rows."""
-    monkeypatch.setattr("captionlab.tables.GROUP_BYTES", 4 * 4 * 2)
+    monkeypatch.setattr("captionlab.storage.tables.GROUP_BYTES", 4 * 4 * 2)
     values = np.arange(46, dtype=np.float32).reshape(23, 2)
     for name, rows in (("a", slice(0, 10)), ("b", slice(10, 23))):
         table = {"image_id": [f"i{row}" for row in range(23)][rows], "embedding": values[rows].tolist()}

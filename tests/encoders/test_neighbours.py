@@ -6,7 +6,7 @@ import torch
 
 from captionlab.encoders import neighbours as module
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns, read_neighbours
-from captionlab.tables import TableError, write_table
+from captionlab.storage.tables import TableError, write_table
 
 
 @pytest.mark.parametrize("scores", [16, 64_000_000])

@@ -14,8 +14,8 @@ from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.images import embed_images
 from captionlab.encoders.resnet.encoder import ResnetEncoder, build, import_weights
 from captionlab.networks.checkpoints import CheckpointError
-from captionlab.schemas import IMAGES
-from captionlab.tables import write_table
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import write_table
 
 BLOCKS = [1, 2, 1, 1]
 

@@ -24,10 +24,10 @@ from captionlab.evaluation.summary import (
     mean,
     summary_columns,
 )
-from captionlab.intervals import FROM_0, PER_CENT, difference_bounds
+from captionlab.statistics.intervals import FROM_0, PER_CENT, difference_bounds
 from captionlab.papers.probing.summary import top_word_results
 from captionlab.reporting.roles import FLUENCY_METRICS, difference_rows, value_rows
-from captionlab.schemas import TAGGED
+from captionlab.storage.schemas import TAGGED
 
 MODULES = (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
 METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS

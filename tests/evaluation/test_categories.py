@@ -6,8 +6,8 @@ import pytest
 
 from captionlab.corpora.toyworld.world import CLASSES
 from captionlab.evaluation.categories import CategoriesError, read_categories, toyworld_categories
-from captionlab.files import RepeatedKeyError, read_yaml
-from captionlab.paths import CATEGORIES
+from captionlab.storage.files import RepeatedKeyError, read_yaml
+from captionlab.storage.paths import CATEGORIES
 from captionlab.texts.tagging import load_tagger, tag
 
 ROOT = Path(__file__).parents[2]

@@ -17,9 +17,9 @@ from captionlab.evaluation.metrics.chair.config import FACTS
 from captionlab.evaluation.metrics.chair.metric import SCORES, judged, of_captions, of_labels, results
 from captionlab.evaluation.naming import names_any
 from captionlab.evaluation.summary import Job
-from captionlab.paths import CATEGORIES
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED
-from captionlab.tables import read_table, write_table
+from captionlab.storage.paths import CATEGORIES
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED
+from captionlab.storage.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 ROOT = Path(__file__).parents[2]

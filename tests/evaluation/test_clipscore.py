@@ -10,7 +10,7 @@ import torch
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.clipscore.metric import PROMPT, SCORES, of_captions, results, score, with_references
 from captionlab.evaluation.summary import Job
-from captionlab.tables import TableWriter, write_table
+from captionlab.storage.tables import TableWriter, write_table
 
 # Two dimensions, so that every cosine is seen: that of (3, 4) with (1, 0) is 0.6.
 TEXTS = {

@@ -21,9 +21,9 @@ from captionlab.evaluation.exchange import ExchangeError
 from captionlab.evaluation.metrics.command.metric import SCORES, of_captions, results
 from captionlab.evaluation.processes import CommandError, run
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
-from captionlab.given import GivenError
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES
-from captionlab.tables import read_table, write_table
+from captionlab.userfiles.reading import GivenError
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES
+from captionlab.storage.tables import read_table, write_table
 
 # What a caption is worth to the dummy: its words, and how many of them the first reference has.
 DUMMY = """
@@ -274,7 +274,7 @@ def test_a_job_that_is_stopped_twice_ends_a_command_that_does_not_listen(tmp_pat
 def stoppable_job(folder, command):
     """A process that runs a command of bash as a script does, once the command has written its number to `child`."""
     code = (
-        "from captionlab.scripting import _stoppable\nfrom captionlab.evaluation.processes import run\n"
+        "from captionlab.jobs.scripting import _stoppable\nfrom captionlab.evaluation.processes import run\n"
         "from pathlib import Path\n"
         "with _stoppable():\n"
         f"    run(['bash', '-c', {command!r}], Path({str(folder)!r}), 600.0, 'dummy')\n"

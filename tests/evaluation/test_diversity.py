@@ -20,9 +20,9 @@ from captionlab.evaluation.metrics.diversity.metric import (
 )
 from captionlab.evaluation.summary import Job, comparison_columns, images_interval, summary_columns
 from captionlab.evaluation.within_image import self_cider
-from captionlab.intervals import RESAMPLES
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
-from captionlab.tables import conform, read_table, write_table
+from captionlab.statistics.intervals import RESAMPLES
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
+from captionlab.storage.tables import conform, read_table, write_table
 
 JOB = Job("me", "main", "greedy", {"toy": "test"})
 WORDS = [f"w{rank}" for rank in range(60)]

@@ -3,9 +3,9 @@
 import pytest
 
 from captionlab.evaluation.given import Given
-from captionlab.places import PLACE
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
-from captionlab.tables import write_table
+from captionlab.images.places import PLACE
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
+from captionlab.storage.tables import write_table
 
 PARAMS = {
     "settings": {},

@@ -23,7 +23,7 @@ from captionlab.evaluation.metrics.nlg.metric import (
     read_scores,
     score_corpus,
 )
-from captionlab.tables import conform, write_table
+from captionlab.storage.tables import conform, write_table
 
 WORDS = ["a", "the", "man", "dog", "dogs", "is", "was", "riding", "rides", "horse", "on", "in", "red", "beach", "near"]
 

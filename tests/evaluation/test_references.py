@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from captionlab.evaluation.references import read_references
-from captionlab.schemas import TOKENS
-from captionlab.tables import write_table
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import write_table
 
 
 def test_the_first_references_of_an_image(tmp_path: Path):

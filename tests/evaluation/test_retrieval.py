@@ -6,8 +6,8 @@ from running import run_script
 
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.retrieval.metric import RetrievalError, ranks, unit_length
-from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
+from captionlab.storage.tables import read_table, write_table
 
 
 def unit(generator, rows, dimensions=6):

@@ -10,8 +10,8 @@ from running import run_script
 
 from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, corpus_sacrebleu, of_captions, results, score_corpus
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES
+from captionlab.storage.tables import read_table, write_table
 
 JOB = Job("me", "main", "greedy", {"toy": "test"})
 WORDS = ["A", "a", "man", "dog", "dog's", "on", "the", "beach,", "beach.", "U.S.", "10-20", "(red)"]

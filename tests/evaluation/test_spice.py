@@ -37,8 +37,8 @@ from captionlab.evaluation.spice_models import (
     read_coordinates,
     write_unavailable,
 )
-from captionlab.schemas import TOKENS
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import read_table, write_table
 
 ROOT = Path(__file__).parents[2]
 POM, CHECKSUMS = ROOT / "envs" / "spice" / "pom.xml", ROOT / "envs" / "spice" / "checksums.sha256"

@@ -6,7 +6,7 @@ from tiny_captioners import BUILT, TOKENIZER
 
 from captionlab.generation import captioning
 from captionlab.generation.contract import Decoding
-from captionlab.shards import shard_names, shard_number, shard_rows
+from captionlab.storage.shards import shard_names, shard_number, shard_rows
 
 IDS = ["a", "b", "c", "d"]
 

@@ -13,8 +13,8 @@ from running import run_script
 from captionlab.evaluation.java import find_java
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.evaluation.ptb import tokenize
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, SUMMARY
+from captionlab.storage.tables import read_table, write_table
 
 NAMES = {f"Bleu_{order}": f"BLEU@{order}" for order in range(1, 5)} | {
     "METEOR": "METEOR",

@@ -15,8 +15,8 @@ from captionlab.generation import replay
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.generation.replay import Recording, Replayed
-from captionlab.schemas import COST, TRAINING
-from captionlab.tables import read_table
+from captionlab.storage.schemas import COST, TRAINING
+from captionlab.storage.tables import read_table
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.checkpoints import Checkpoints
 from captionlab.training.loop.trainer import train
@@ -185,7 +185,7 @@ def test_a_script_on_gpus(script, tmp_path, gpus):
         pytest.skip(f"torch sees fewer than {gpus} GPUs")
     body = """
         import torch
-        from captionlab.scripting import device
+        from captionlab.jobs.scripting import device
         ones = torch.ones(2000, 2000, device=device())
         (ones @ ones).sum().item()
         print("sees", torch.cuda.device_count())

@@ -12,8 +12,8 @@ from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.spice import metric as spice
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS
-from captionlab.schemas import ALIGNMENT
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import ALIGNMENT
+from captionlab.storage.tables import read_table, write_table
 
 KEYS = [(f"image{n}", index) for n in range(20) for index in range(3)]
 OF_CAPTION = {

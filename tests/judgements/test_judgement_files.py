@@ -22,7 +22,7 @@ from judged_files import (
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.pascal_50s.reader import read as read_pascal
-from captionlab.given import GivenError
+from captionlab.userfiles.reading import GivenError
 
 EXPERT = {"reader": "flickr8k-expert", "seed": 1}
 CROWD = {"reader": "flickr8k-cf", "seed": 1}

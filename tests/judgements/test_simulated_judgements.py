@@ -8,7 +8,7 @@ from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.corpora.toyworld.render import render, write_corpus
 from captionlab.judgements.readers.simulated.reader import truth
-from captionlab.tables import read_table
+from captionlab.storage.tables import read_table
 
 CONFIG = {"reader": "simulated", "split": "test", "images": 30, "seed": 1}
 SHOWN = [

@@ -9,8 +9,8 @@ from captionlab.evaluation.ptb import tokenize
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.frequencies import frequency_rows
 from captionlab.language.schemas import ASSOCIATIONS, MEASURES, NGRAMS, PATTERNS, STATISTICS
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, TAGGED, TOKENS
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, TAGGED, TOKENS
+from captionlab.storage.tables import read_table, write_table
 from captionlab.texts.arpa import ArpaError, read_arpa, write_arpa
 from captionlab.texts.ngram import train
 

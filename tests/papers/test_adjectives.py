@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from captionlab.intervals import RESAMPLES, resampled_sums
+from captionlab.statistics.intervals import RESAMPLES, resampled_sums
 from captionlab.language.statistics import associate
 from captionlab.papers.discritune.adjectives import COLOURS, MEASURE, TOP, colour_rows
 

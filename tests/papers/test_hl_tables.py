@@ -15,8 +15,8 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.hl.config import run_mistakes
 from captionlab.papers.hl.evidence import evidence
 from captionlab.reporting.claims import read_claims
-from captionlab.schemas import GENERATED
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import GENERATED
+from captionlab.storage.tables import read_table, write_table
 
 CORPORA = {"scene": "places", "rationale": "reasons", "object": "things"}
 REFERENCES = ["in a big red car at night", "the man is at the beach today"]

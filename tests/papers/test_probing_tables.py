@@ -42,8 +42,8 @@ from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matchin
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.figures import looks
 from captionlab.reporting.runs import PLACE, Measured
-from captionlab.schemas import GENERATED
-from captionlab.tables import read_metadata, read_table, write_table
+from captionlab.storage.schemas import GENERATED
+from captionlab.storage.tables import read_metadata, read_table, write_table
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ from study_stand_in import study_screens, write_images
 
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
 from captionlab.papers.discritune.study import study_differences, study_table
-from captionlab.places import PLACE
+from captionlab.images.places import PLACE
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.render import Table
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.schemas import IMAGES
+from captionlab.storage.schemas import IMAGES
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.psychopy import quoted
 from captionlab.study.responses import participants
-from captionlab.tables import read_table
+from captionlab.storage.tables import read_table
 
 SCREENS = study_screens(controls=1)
 SURE = {"set-0001", "set-0002", "set-0003"}

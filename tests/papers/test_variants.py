@@ -14,8 +14,8 @@ from captionlab.papers.discritune.summary import Scores, evaluated_results, vari
 from captionlab.papers.discritune.tables import variant_tables
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.render import MISSING
-from captionlab.schemas import GENERATED, RETRIEVAL
-from captionlab.tables import conform, read_metadata, read_table, write_table
+from captionlab.storage.schemas import GENERATED, RETRIEVAL
+from captionlab.storage.tables import conform, read_metadata, read_table, write_table
 
 CLAIMS = read_claims(PAPERS / "discritune" / "claims.yaml", "discritune")
 GAIN = "the gain on Concadia-Captions"

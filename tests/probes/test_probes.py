@@ -29,7 +29,7 @@ from captionlab.probes.probe import (
 )
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
 from captionlab.regions.tagged_regions import TaggedRegions, padded
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 CLASSES = ["sea"] * 60 + ["road"] * 30 + ["room"] * 10
 

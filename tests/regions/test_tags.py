@@ -12,8 +12,8 @@ import torch
 from captionlab.regions.tables import ImageRegions, RegionError, write_regions
 from captionlab.regions.tagged_images import TaggedImages
 from captionlab.regions.tags import TAGS, labelled_rows, objects_of, read_tags, read_vinvl_tags, write_tags
-from captionlab.schemas import OBJECTS
-from captionlab.tables import TableError, read_table, write_table
+from captionlab.storage.schemas import OBJECTS
+from captionlab.storage.tables import TableError, read_table, write_table
 
 END = 2
 PIECES = {"boat": [10], "wine glass": [11, 12], "tablet computer": [13, 14, 15]}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from running import load_script
 
-from captionlab.provenance import Job, working_on
+from captionlab.jobs.provenance import Job, working_on
 from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
 
 SCRIPT = load_script("compare_runs")

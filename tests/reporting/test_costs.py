@@ -18,8 +18,8 @@ from captionlab.reporting.costs import (
     measured_jobs,
 )
 from captionlab.reporting.plan import Plan, PlannedJob, folder_of
-from captionlab.schemas import COST
-from captionlab.tables import write_table
+from captionlab.storage.schemas import COST
+from captionlab.storage.tables import write_table
 
 STAGES = {"train_encoder": "features", "embed_images": "features", "score_nlg": "evaluation"}
 PROVENANCE = {"config": "toy", "seed": 1, "commit": "abc"}

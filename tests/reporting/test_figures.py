@@ -16,8 +16,8 @@ from PIL import Image
 
 from captionlab.papers.discritune.figures import draw_finetuning, draw_retrieval, smoothed
 from captionlab.reporting.figures import legend, looking, looks, save
-from captionlab.schemas import SUMMARY, TRAINING
-from captionlab.tables import write_table
+from captionlab.storage.schemas import SUMMARY, TRAINING
+from captionlab.storage.tables import write_table
 
 PAPER = {"captioners": {"B": "b", "A": "a"}, "corpora": {"X": "x", "X again": "x", "Y": "y"}}
 ORDER = {"captioners": ["A", "B"], "corpora": ["Y", "X"]}
@@ -27,7 +27,7 @@ SAMPLE = """
 import sys
 import matplotlib.pyplot as plt
 import numpy as np
-from captionlab.files import read_yaml
+from captionlab.storage.files import read_yaml
 from captionlab.reporting.figures import looking, save
 
 def draw(width):

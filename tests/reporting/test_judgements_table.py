@@ -8,7 +8,7 @@ from captionlab.judgements.schemas import CORRELATIONS
 from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.judgements_table import SIMULATED_NOTE, judgements_table
 from captionlab.reporting.render import MISSING
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}
 

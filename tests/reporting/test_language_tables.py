@@ -18,7 +18,7 @@ from captionlab.papers.discritune.tables import associations_table
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
 from captionlab.reporting.reproduction import Reproduction
-from captionlab.tables import TableSchema, write_table
+from captionlab.storage.tables import TableSchema, write_table
 from captionlab.texts.ngram import Scores
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from captionlab.plugins import facts, headline
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.facts import Counts, Trained, Validated, counts, parameters, updates, validated
 from captionlab.reporting.model_cards import TOY, UNKNOWN, Context, card_text
-from captionlab.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
-from captionlab.tables import write_table
+from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
+from captionlab.storage.tables import write_table
 
 SECTIONS = ("captioners", "encoders", "scorers")
 FAMILIES = [(section, family) for section in SECTIONS for family in facts(section)]

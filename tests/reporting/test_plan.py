@@ -12,8 +12,8 @@ import pytest
 from running import load_script
 
 from captionlab.reporting.plan import AFTER, Plan, PlannedJob, read_plan, status_text
-from captionlab.schemas import COST
-from captionlab.tables import write_table
+from captionlab.storage.schemas import COST
+from captionlab.storage.tables import write_table
 
 SNAKEFILE = """
 import json

@@ -30,8 +30,8 @@ from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import AmbiguousError, Measured, Place
 from captionlab.reporting.validity import Finding, validity_table
 from captionlab.reporting.verdicts import beside, judge, smallest_difference
-from captionlab.schemas import COMPARISONS, SUMMARY
-from captionlab.tables import write_table
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
+from captionlab.storage.tables import write_table
 
 
 def tables(rows=None, block=None, lineage=LINEAGE, provenance=PROVENANCE):

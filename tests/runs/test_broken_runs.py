@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small import kill, mounted, process_of, small_config, start
 
-from captionlab import paths
+from captionlab.storage import paths
 from captionlab.reporting.costs import TIMED_TABLES
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from records import python_path
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
 from captionlab.probes.schemas import SCORES
 from captionlab.regions.tags import TAGS
-from captionlab.schemas import OBJECTS
-from captionlab.tables import read_table
+from captionlab.storage.schemas import OBJECTS
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,9 +10,9 @@ import pytest
 from conda_stand_in import write_conda
 from small import start
 
-from captionlab import paths
-from captionlab.schemas import CAPTIONS, GENERATED, SUMMARY
-from captionlab.tables import read_table
+from captionlab.storage import paths
+from captionlab.storage.schemas import CAPTIONS, GENERATED, SUMMARY
+from captionlab.storage.tables import read_table
 
 pytestmark = pytest.mark.slow
 

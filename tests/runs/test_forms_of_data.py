@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from small import small_config, start
 
-from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.tables import read_table
+from captionlab.storage.schemas import CAPTIONS, IMAGES
+from captionlab.storage.tables import read_table
 
 pytestmark = pytest.mark.slow
 FORMS = {

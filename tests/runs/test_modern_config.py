@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from small import ROOT, start
 from stand_ins import write_stand_ins
 
-from captionlab import paths
-from captionlab.schemas import TRAINING
-from captionlab.tables import read_table
+from captionlab.storage import paths
+from captionlab.storage.schemas import TRAINING
+from captionlab.storage.tables import read_table
 
 pytestmark = pytest.mark.slow
 LEARNT = {"smolvlm-reinforce": "reinforce", "smolvlm-grpo": "grpo"}

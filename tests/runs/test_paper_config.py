@@ -86,8 +86,8 @@ def test_in_domain_and_cross_domain_are_told_apart(run):
 
 
 def test_images_that_could_not_be_fetched_are_counted(run):
-    from captionlab.schemas import REJECTS
-    from captionlab.tables import read_table
+    from captionlab.storage.schemas import REJECTS
+    from captionlab.storage.tables import read_table
 
     rejects = read_table(run / "results/corpora/concap/rejects.parquet", REJECTS)
     assert set(rejects["reason"].to_pylist()) == {"missing"}

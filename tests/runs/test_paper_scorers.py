@@ -9,10 +9,10 @@ import yaml
 from stand_in_weights import scorer_weights, sentence
 from stand_ins import karpathy, lxmert_regions, vinvl_files
 
-from captionlab.schemas import IMAGES
+from captionlab.storage.schemas import IMAGES
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 from captionlab.graph.graph import Graph
 from captionlab.graph.graph import Graph
 

@@ -14,8 +14,8 @@ from records import python_path
 from stand_in_sources import checkout_for
 from stand_ins import karpathy, nocaps
 
-from captionlab.schemas import IMAGES
-from captionlab.tables import read_table
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ["results/corpora/coco/images.parquet", "results/corpora/nocaps-near/images.parquet"]

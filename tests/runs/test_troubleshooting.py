@@ -15,7 +15,7 @@ import pytest
 from records import python_path
 from small import ROOT, kill, mounted, process_of, start
 
-from captionlab import failures
+from captionlab.jobs import failures
 
 pytestmark = pytest.mark.slow
 

@@ -19,10 +19,10 @@ from interval_ranges import intervals_outside
 from latex_papers import NEEDS_LATEX, compiled
 from records import python_path
 
-from captionlab import paths
-from captionlab.provenance import written
+from captionlab.storage import paths
+from captionlab.jobs.provenance import written
 from captionlab.study.schemas import ACCURACY, STIMULI
-from captionlab.tables import read_metadata, read_table
+from captionlab.storage.tables import read_metadata, read_table
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program
@@ -240,7 +240,7 @@ def show(page: Page, result: str, *categories: str) -> None:
 
 
 def test_a_table_is_traced_back_to_its_images(finished):
-    command = [sys.executable, "-m", "captionlab.tracing", "results/tables/claims.csv"]
+    command = [sys.executable, "-m", "captionlab.jobs.tracing", "results/tables/claims.csv"]
     # Files that lie in the checkout are found from its own library.
     environment = {**os.environ, "PYTHONPATH": python_path(finished.root / "src")}
     result = subprocess.run(command, capture_output=True, text=True, cwd=finished.run, env=environment, check=True)
@@ -335,7 +335,7 @@ def test_a_touched_input_runs_nothing_however_large_it_is(checkout):
 
 
 def test_a_comment_in_a_deep_import_runs_nothing(checkout):
-    path = checkout.root / "src/captionlab/tables.py"  # imported by everything
+    path = checkout.root / "src/captionlab/storage/tables.py"  # imported by everything
     path.write_text("# a new comment\n" + path.read_text().replace('"""', '"""Another docstring. ', 1))
     assert checkout.pending() == set()
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binomtest
 from study_stand_in import TYPES, study_screens
 
-from captionlab.intervals import RESAMPLES
+from captionlab.statistics.intervals import RESAMPLES
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import participants, read_answers, simulate
 from captionlab.study.stimuli import StudyError, study_name

@@ -11,8 +11,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugin_util import markdown_to_safe_html
 from training_stand_in import END, TinyCaptioner, data, decode
 
-from captionlab.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
-from captionlab.tables import read_table, write_table
+from captionlab.storage.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
+from captionlab.storage.tables import read_table, write_table
 from captionlab.tracking import board, pictures, tracker
 from captionlab.tracking.board import tag
 from captionlab.tracking.tracker import Tracker

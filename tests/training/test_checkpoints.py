@@ -12,8 +12,8 @@ import torch
 from safetensors.torch import save_file
 from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
-from captionlab import provenance
-from captionlab.files import digest
+from captionlab.jobs import provenance
+from captionlab.storage.files import digest
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.checkpoints import Checkpoints, fingerprint, remove
 from captionlab.training.loop.trainer import train

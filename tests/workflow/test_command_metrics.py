@@ -1,7 +1,6 @@
 """Metrics that are commands: what is asked of a config, and what their jobs read and depend on."""
 
 import copy
-from types import SimpleNamespace
 
 import pytest
 from test_config import CONFIG, ROOT
@@ -53,68 +52,69 @@ def test_an_evaluation_names_metrics(answers):
 
 def test_environments_must_be_there(tmp_path, answers):
     made = {"command": "judge", "conda": "env.yaml"}
-    lab = Graph({**config(made=made, old={"command": "judge", "venv": "old"}), "data": str(tmp_path)}, ROOT)
+    graph = Graph({**config(made=made, old={"command": "judge", "venv": "old"}), "data": str(tmp_path)}, ROOT)
     with pytest.raises(ConfigError) as raised:
-        lab.check_files()
+        graph.check_files()
     answers.hold("metrics.made.conda: no such file", raised.value, "metrics.made.conda")
     answers.hold("metrics.old.venv: a folder that is no virtual environment", raised.value, "old/pyvenv.cfg")
     for file in ("env.yaml", "old/pyvenv.cfg"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).touch()
     with pytest.raises(ConfigError) as raised:
-        lab.check_files()
+        graph.check_files()
     assert "metrics" not in str(raised.value)
 
 
-def test_each_metric_has_a_table_and_human_captions_where_it_reads_no_references():
-    lab = Graph(config(free=FREE, held={"command": "judge"}), ROOT)
-    tables = lab.score_tables()["command"]
+def test_each_metric_has_a_table_and_human_captions_where_it_reads_no_references(planned):
+    plan = planned(config(free=FREE, held={"command": "judge"}))
+    job = plan.job("summarise_evaluation")
     place = "results/evaluation/{}/main/command-{}.parquet"
-    assert sorted(tables) == sorted(
-        [*(place.format(name, "free") for name in ("base", "child", "people")), place.format("base", "held"),
-         place.format("child", "held")]
-    )  # fmt: skip
-    assert set(lab.scored_captions()) >= {f"results/captions/{name}/main.parquet" for name in ("base", "people")}
-    assert lab.commands.factors() == {"metrics.free": 1.0, "metrics.held": 100.0}
-    assert "command" not in Graph(CONFIG, ROOT).score_tables()
+    of_free = [place.format(name, "free") for name in ("base", "child", "people")]
+    of_held = [place.format(name, "held") for name in ("base", "child")]
+    assert sorted(job.inputs["command"]) == sorted([*of_free, *of_held])
+    assert {*job.inputs["captions"]} >= {f"results/captions/{name}/main.parquet" for name in ("base", "people")}
+    factors = {name: factor for name, factor in job.params["factors"].items() if name.startswith("metrics.")}
+    assert factors == {"metrics.free": 1.0, "metrics.held": 100.0}
+    assert "command" not in Graph(copy.deepcopy(CONFIG), ROOT).score_tables()
 
 
-def test_what_a_job_reads_and_depends_on(tmp_path):
+def test_what_a_job_reads_and_depends_on(tmp_path, planned):
     (tmp_path / "tools").mkdir()
     for file in ("tools/score.py", "weights.pt", "env.yaml"):
         (tmp_path / file).touch()
     blocks = {
-        "made": {"command": "python tools/score.py 'weights.pt' tools none.py", "conda": "env.yaml", "version": "2"},
+        "made": {"command": "python tools/score.py 'weights.pt' tools none.txt", "conda": "env.yaml", "version": "2"},
         "old": {**FREE, "command": f"python {tmp_path}/tools/score.py", "venv": "old"},
         "here": FREE,
     }
-    lab = Graph({**config(**blocks), "data": str(tmp_path)}, ROOT)
-    made, old, here = (SimpleNamespace(metric=name, evaluation="main", captioner="base") for name in blocks)
+    graph = Graph({**config(**blocks), "data": str(tmp_path)}, ROOT)
+    made, old, here = (graph.command(name) for name in blocks)
     # Folders, and words that are no files, are no inputs.
-    assert lab.commands.words(made) == ["tools/score.py", "weights.pt"]
-    assert [*map(str, lab.commands.files(made))] == [f"{tmp_path}/tools/score.py", f"{tmp_path}/weights.pt"]
-    assert [*map(str, lab.commands.files(old))] == [f"{tmp_path}/tools/score.py"]
-    assert lab.commands.files(here) == []
-    assert [*map(str, lab.commands.environment(made))] == [f"{tmp_path}/env.yaml"]
-    assert [*map(str, lab.commands.environment(old))] == [f"{tmp_path}/old/pyvenv.cfg"]
-    assert lab.commands.environment(here) == []
-    assert lab.commands.references(made) == ["results/corpora/world/captions.parquet"]
-    assert lab.commands.references(here) == []
+    assert made.words == ["tools/score.py", "weights.pt"]
+    assert made.files == [f"{tmp_path}/tools/score.py", f"{tmp_path}/weights.pt"]
+    assert old.files == [f"{tmp_path}/tools/score.py"]
+    assert here.files == []
+    assert made.environment == [f"{tmp_path}/env.yaml"]
+    assert old.environment == [f"{tmp_path}/old/pyvenv.cfg"]
+    assert here.environment == []
+    plan = planned(config(**blocks))
+    made, here = (plan.job("score_by_command", metric=name, captioner="base") for name in ("made", "here"))
+    assert made.inputs["captions_of_corpora"] == ["results/corpora/world/captions.parquet"]
+    assert here.inputs["captions_of_corpora"] == []
     # What is printed and how long it may take are no part of a score.
-    assert lab.commands.settings(here) == {"command": "judge --fast", "version": "1", "references": False}
-    assert lab.commands.settings(made)["version"] == "2"
+    assert here.params["settings"] == {"command": "judge --fast", "version": "1", "references": False}
+    assert made.params["settings"]["version"] == "2"
 
 
-def test_a_changed_command_is_its_own_alone():
+def test_a_changed_command_is_its_own_alone(planned):
     """Parameters of the jobs of one metric; those of the others, and of other rules, do not have them."""
-    before, after = (
-        Graph(config(a={"command": command}, b={"command": "judge"}), ROOT) for command in ("one", "two")
+    before, after = (planned(config(a={"command": command}, b={"command": "judge"})) for command in ("one", "two"))
+    first, second = (
+        {(job.rule, *job.wildcards.values()): (job.params, job.wildcards.get("metric")) for job in plan.jobs}
+        for plan in (before, after)
     )
-    a, b = (SimpleNamespace(metric=name) for name in "ab")
-    assert before.commands.settings(a) != after.commands.settings(a)
-    assert before.commands.settings(b) == after.commands.settings(b)
-    of_one, of_other = (lab.software("summarise_evaluation", loads=lab.score_modules()) for lab in (before, after))
-    assert {name: of(a) for name, of in of_one.items()} == {name: of(a) for name, of in of_other.items()}
+    assert first.keys() == second.keys()
+    assert {(name[0], first[name][1]) for name in first if first[name] != second[name]} == {("score_by_command", "a")}
 
 
 def test_scripts_must_be_there(tmp_path, answers):

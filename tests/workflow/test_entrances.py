@@ -61,9 +61,9 @@ def test_the_graph_imports_nothing_that_takes_long(tmp_path):
     program = f"""
 import sys, yaml
 from captionlab.graph.graph import Graph
-lab = Graph(yaml.safe_load(open({str(CONFIG)!r})), {str(ROOT)!r})
-lab.check_files()
-assert lab.tables() and lab.papers.figures() and lab.code("train_encoder") and lab.provenance()
+graph = Graph(yaml.safe_load(open({str(CONFIG)!r})), {str(ROOT)!r})
+graph.check_files()
+assert graph.score_tables() and graph.described_models() and graph.code("train_encoder") and graph.provenance()
 slow = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "spacy", "torch", "transformers")
 print([name for name in slow if name in sys.modules])
 """

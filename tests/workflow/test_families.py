@@ -211,14 +211,13 @@ import json, sys
 from pathlib import Path
 from captionlab.config.whole import ConfigError
 from captionlab.graph.graph import Graph
-from captionlab.graph.graph import Graph
 
 def plan(config):
     try:
-        lab = Graph(config, Path(sys.argv[1]))
+        graph = Graph(config, Path(sys.argv[1]))
     except ConfigError as error:
         return str(error)
-    graph, settings, found = Graph(lab), lab.settings, {}
+    settings, found = graph.settings, {}
 
     def params(loads, *libraries):
         return [param(None) for param in graph.software("generate_captions", *libraries, loads=loads).values()]

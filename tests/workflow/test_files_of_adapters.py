@@ -1,16 +1,13 @@
 """Captioners with adapters in the graph: whoever reads one reads its parent too, down to whole weights."""
 
+import copy
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
-from records import python_path
-from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
-from snakemake.settings.enums import Quietness
 
 from captionlab import paths
-from captionlab.config.whole import ConfigError
+from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
@@ -63,44 +60,33 @@ def files(*captioners):
     return {paths.captioner(file, name) for name in captioners for file in FILES}
 
 
-def test_the_line_down_to_whole_weights():
-    lab = Graph(EVERY, ROOT)
-    of = {name: set(lab.ancestor_files(name)) for name in lab.captioners}
+def test_the_line_down_to_whole_weights(planned):
+    graph = Graph(copy.deepcopy(EVERY), ROOT)
+    of = {name: set(graph.ancestor_files(name)) for name in EVERY["captioners"]}
     assert of["adapted-again"] == files("adapted", "own-clipcap")
     assert of["adapted"] == files("own-clipcap")
     assert {name for name, found in of.items() if found} == {"adapted", "adapted-again"}
-    jobs = {name: SimpleNamespace(captioner=name) for name in ("tuned", "merged", "adapted")}
-    assert set(lab.parent_ancestors(jobs["merged"])) == files("adapted", "own-clipcap")
-    assert lab.parent_ancestors(jobs["adapted"]) == lab.parent_ancestors(jobs["tuned"]) == []
+    trained = ("tuned", "merged", "adapted")
     assert {
-        name: "peft" in dict(lab.captioner_family(job).items()).get("captionlab.captioners.adapters", ())
-        for name, job in jobs.items()
+        name: "peft" in graph.modules("captioners", name).get("captionlab.captioners.adapters", ()) for name in trained
     } == {"tuned": False, "merged": True, "adapted": True}
+    targets = [paths.captioner("config.json", name) for name in trained]
+    plan = planned(EVERY, *targets, present=["web.tar", "hub/test.parquet"])
+    jobs = {name: plan.job("finetune_captioner", captioner=name).inputs["parent_ancestors"] for name in trained}
+    assert {*jobs["merged"]} == files("adapted", "own-clipcap")
+    assert jobs["adapted"] == jobs["tuned"] == []
 
 
-def test_whoever_reads_a_captioner_reads_its_parent(tmp_path, monkeypatch):
+def test_whoever_reads_a_captioner_reads_its_parent(planned):
     """In a plan, whatever the rule: the weights of adapters are never an input without those of all ancestors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", python_path(ROOT / "src"))
     config = toy_config()
-    lab = Graph(config, ROOT)
-    (tmp_path / "given.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
-        workflow = api.workflow(
-            resource_settings=ResourceSettings(cores=1),
-            config_settings=ConfigSettings(configfiles=[tmp_path / "given.yaml"]),
-            snakefile=ROOT / "Snakefile",
-            workdir=tmp_path,
-        )
-        targets = {"all", paths.export("adapted-again"), *lab.scene_analysis.results()}
-        workflow.dag(DAGSettings(targets=targets)).execute_workflow(executor="dryrun")
-        read = {(job.rule.name, *job.wildcards): set(map(str, job.input)) for job in workflow._workflow_store.dag.jobs}
+    graph = Graph(copy.deepcopy(config), ROOT)
     held = set()
-    for (rule, *_), inputs in read.items():
-        for name in config["captioners"] if rule in READERS else ():
-            if paths.captioner("model.safetensors", name) in inputs and (line := set(lab.ancestor_files(name))):
-                assert line <= inputs, (rule, name)
-                held.add(rule)
+    for job in planned(config, "all", paths.export("adapted-again")).jobs:
+        for name in config["captioners"] if job.rule in READERS else ():
+            if paths.captioner("model.safetensors", name) in job.reads and (line := {*graph.ancestor_files(name)}):
+                assert line <= {*job.reads}, (job.rule, name)
+                held.add(job.rule)
     assert held == READERS
 
 
@@ -118,5 +104,5 @@ def test_what_is_no_lora(lora, names, answers):
         "captioners": {**EVERY["captioners"], "adapted": {**EVERY["captioners"]["adapted"], "lora": lora}},
     }
     with pytest.raises(ConfigError) as caught:
-        Graph(config, ROOT)
+        checked(config, ROOT)
     answers.hold(f"`lora: {lora}`", caught.value, names)

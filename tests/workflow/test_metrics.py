@@ -46,9 +46,11 @@ import json, sys
 from pathlib import Path
 from captionlab.graph.graph import Graph
 
-lab = Graph(json.loads(sys.argv[2]), Path(sys.argv[1]))
-software = lab.software("summarise_evaluation", loads=lab.score_modules())
-print(json.dumps([lab.score_tables(), {name: of(None) for name, of in software.items()}]))
+graph = Graph(json.loads(sys.argv[2]), Path(sys.argv[1]))
+tables = graph.score_tables()
+modules = dict.fromkeys(graph.modules("evaluation.metrics", *tables), ())
+software = graph.software("summarise_evaluation", loads=modules)
+print(json.dumps([tables, {name: of(None) for name, of in software.items()}]))
 """
 
 

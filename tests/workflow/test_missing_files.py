@@ -7,21 +7,21 @@ from test_config import CONFIG, ROOT
 
 from captionlab.files import read_yaml
 from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph
+from captionlab.graph.graph import Graph, check_results
 
 
-def experiments(tmp_path, *, present=()):
+def graph_of(tmp_path, *, present=()):
     for name in present:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
     language = {"evaluation": "main", "model": {"arpa": "model.arpa"}}
-    return Graph({**CONFIG, "data": str(tmp_path), "language": language}, ROOT)
+    return Graph({**copy.deepcopy(CONFIG), "data": str(tmp_path), "language": language}, ROOT)
 
 
 def test_each_is_named_with_its_key_and_none_twice(tmp_path, answers):
     (tmp_path / "mine.json").mkdir()
     with pytest.raises(ConfigError) as raised:
-        experiments(tmp_path).check_files()
+        graph_of(tmp_path).check_files()
     text = str(raised.value)
     mistakes = [line.partition(": ")[2] for line in text.splitlines()[1:]]
     assert len(mistakes) == len(set(mistakes))
@@ -77,14 +77,14 @@ def test_nothing_is_missing_when_all_are_there(tmp_path):
     (tmp_path / "photos").mkdir()
     names = ("refs.json", "photos.json", "clip.safetensors", "mine.json")
     names += ("a.tsv", "b.tsv", "detector.pth", "uniter.pt", "vocab.txt", "tags.tsv", "model.arpa")
-    experiments(tmp_path, present=names).check_files()
+    graph_of(tmp_path, present=names).check_files()
 
 
 def test_a_file_of_several_keys_is_listed_once(tmp_path):
-    lab = experiments(tmp_path)
-    lab.corpora["again"] = lab.corpora["photos"]
+    config = copy.deepcopy(CONFIG)
+    config["corpora"]["again"] = config["corpora"]["photos"]
     with pytest.raises(ConfigError) as raised:
-        lab.check_files()
+        Graph({**config, "data": str(tmp_path)}, ROOT).check_files()
     expected = f"- corpora.photos.annotations, corpora.again.annotations: no such file {tmp_path}/photos.json"
     assert expected in str(raised.value)
 
@@ -92,23 +92,22 @@ def test_a_file_of_several_keys_is_listed_once(tmp_path):
 def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch, answers):
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
-    lab = experiments(tmp_path)
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != "results")
     with pytest.raises(ConfigError) as raised:
-        lab.check_results()
+        check_results()
     answers.hold("a read-only folder for the results", raised.value, "/results may not be written")
 
 
 def test_what_is_fetched_is_not_missing_and_of_the_rest_it_is_said_what_to_do(tmp_path, answers):
     config = read_yaml(ROOT / "config" / "paper.yaml")
-    lab = Graph({**config, "data": str(tmp_path), "retrieve": True}, ROOT)
+    graph = Graph({**config, "data": str(tmp_path), "retrieve": True}, ROOT)
     with pytest.raises(ConfigError) as raised:
-        lab.check_files()
+        graph.check_files()
     text = str(raised.value)
     answers.hold("images that need an agreement, with `retrieve: true`", text, "corpora.flickr30k.images")
     for fetched in ("dataset_coco.json", "clip-vit-b-32", "train2014_obj36.tsv", f"no such folder {tmp_path}/coco"):
         assert fetched not in text
     for by_hand in ("nocaps/validation", "resnet101.pth", "train.feature.tsv"):
         assert by_hand in text
-    assert {source["name"] for source in lab.fetched()} >= {"karpathy-splits", "clip-vit-b-32", "lxmert-train2014"}
+    assert {source["name"] for source in graph.fetched()} >= {"karpathy-splits", "clip-vit-b-32", "lxmert-train2014"}
     assert not [*tmp_path.iterdir()]

@@ -1,13 +1,13 @@
-"""Which files a corpus names, so that its job waits for these and no others."""
+"""Which files jobs wait for, and which files are no results."""
 
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.io import is_flagged
 
-from captionlab.graph.graph import Graph
-
-ROOT = Path(__file__).parents[2]
+from captionlab.graph.models import Models
+from captionlab.graph.software import own
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,15 @@ ROOT = Path(__file__).parents[2]
         ({"reader": "huggingface", "repository": "a/b", "revision": "c0ffee"}, ["hub/a/b/c0ffee"]),
     ],
 )
-def test_a_corpus_names_files_and_not_its_reader(corpus, named):
-    lab = SimpleNamespace(corpora={"mine": corpus}, root=ROOT)
-    assert Experiments.corpus_paths(lab, "mine") == named
+def test_a_job_waits_for_the_files_of_its_corpus_and_no_others(corpus, named):
+    awaited = []
+    retrieving = SimpleNamespace(wait_for=lambda paths: awaited.extend(paths))
+    config = {"corpora": {"mine": corpus, "other": {"reader": "coco", "annotations": {"val": "b.json"}}}}
+    settings = SimpleNamespace(data=".")
+    Models(config, settings, Path(), retrieving).input_files("mine")
+    assert awaited == named
+
+
+def test_a_file_that_no_job_makes_is_no_result_in_a_bucket():
+    """Snakemake would look for it where results lie."""
+    assert is_flagged(own("photos.json"), "local")

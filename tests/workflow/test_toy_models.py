@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -73,18 +72,16 @@ def test_they_are_found_wherever_data_is(tmp_path):
     config = default(data=str(tmp_path))
     config["captioners"]["mine"] = {"family": "file", "captions": {"toy-coco": "mine.csv"}}
     (tmp_path / "mine.csv").write_text("image_id,caption\n")
-    lab = Graph(config, ROOT)
-    lab.check_files()
-    found = lab.files_of("captioner", "weights", "tokenizer")(SimpleNamespace(captioner="toy-clipcap-coco"))
+    graph = Graph(config, ROOT)
+    graph.check_files()
+    found = graph.files_of("captioners", "toy-clipcap-coco", "weights", "tokenizer")
     assert found == [str(FOLDER / "toy-clipcap-coco" / name) for name in (WEIGHTS, "tokenizer.json")]
-    assert lab.files_of("captioner", "captions")(SimpleNamespace(captioner="mine", corpus="toy-coco")) == [
-        str(tmp_path / "mine.csv")
-    ]
-    matching = lab.validity.matching()
+    captions = graph.files_of("captioners", "mine", "captions", corpus="toy-coco")
+    assert captions == [str(tmp_path / "mine.csv")]
+    matching = graph.examined_scorers()
     assert matching["toy-uniter"] == str(FOLDER / "toy-uniter" / "matching.parquet")
     # What an import depends on does not change with the folder either.
-    block = lab.captioner_block(SimpleNamespace(captioner="toy-clipcap-coco"))
-    assert block["weights"] == f"{paths.MODELS}/toy-clipcap-coco/{WEIGHTS}"
+    assert graph.training("toy-clipcap-coco")["weights"] == f"{paths.MODELS}/toy-clipcap-coco/{WEIGHTS}"
 
 
 def test_null_in_place_of_run_trains_them_again():
@@ -92,10 +89,11 @@ def test_null_in_place_of_run_trains_them_again():
     for section, name in PUBLISHED:
         assert KINDS[section](default()[section][name] | {"weights": ""}) == "imported"
         assert KINDS[section](config[section][name]) in ("trained", "pretrained")
-    lab = Graph(config, ROOT)
-    trained = {(section, name) for section, name in lab.documenting.trained() if name.startswith("toy-")}
-    assert trained == {*PUBLISHED}
-    assert {name for _, name in lab.documenting.models()} >= {name.replace("toy", "shipped") for _, name in PUBLISHED}
+    graph = Graph(config, ROOT)
+    trained = {(model["section"], model["name"]) for model in graph.described_models(trained=True)}
+    assert {(section, name) for section, name in trained if name.startswith("toy-")} == {*PUBLISHED}
+    names = {model["name"] for model in graph.described_models()}
+    assert names >= {name.replace("toy", "shipped") for _, name in PUBLISHED}
 
 
 def test_a_shipped_model_has_the_sizes_that_the_config_trains():

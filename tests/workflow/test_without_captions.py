@@ -1,52 +1,50 @@
 """Corpora whose images nobody described: what of a config needs captions is refused, what does not is planned."""
 
 import copy
-from types import SimpleNamespace
 
 import pytest
 from test_config import CONFIG, ROOT
 
-from captionlab.config.whole import ConfigError
+from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
 
 PHOTOS = {"reader": "folder", "images": "photos"}
 EVALUATION = {"captioners": ["base"], "decoding": "greedy", "retrievers": ["clip"], "clipscore": ["clip"]}
 
 
-def experiments(corpora: list[str], **changes: object) -> Experiments:
+def config_with(corpora: list[str], **changes: object) -> dict:
     config = copy.deepcopy(CONFIG) | {"spice": "auto"}
     config["corpora"]["mine"] = PHOTOS
     config["evaluations"] = {"one": {**EVALUATION, "candidates": 4, "corpora": corpora, **changes}}
     config |= {section: {} for section in ("judgements", "papers") if section in config}
     for section in ("study", "validity", "scene_analysis", "language"):
         config.pop(section, None)
-    return Graph(config, ROOT)
+    return config
+
+
+def tables(config: dict) -> set[str]:
+    return {*Graph(config, ROOT).score_tables()}
 
 
 def test_scores_against_references_are_not_planned():
-    assert {*experiments(["mine"], diversity=True).score_tables()} == {"retrieval", "clipscore", "diversity"}
-    assert {*experiments(["world"]).score_tables()} == {"nlg", "spice", "retrieval", "clipscore"}
+    assert tables(config_with(["mine"], diversity=True)) == {"retrieval", "clipscore", "diversity"}
+    assert tables(config_with(["world"])) == {"nlg", "spice", "retrieval", "clipscore"}
 
 
-def test_beside_a_corpus_with_captions_it_alone_is_left_out():
-    lab, job = experiments(["world", "mine"]), SimpleNamespace(evaluation="one")
-    assert "nlg" in lab.score_tables()
-    assert lab.evaluated_corpora(job) == ["world", "mine"]
-    assert lab.referenced_corpora(job) == ["world"]
-    assert lab.unreferenced() == ["mine"]
+def test_beside_a_corpus_with_captions_it_alone_is_left_out(planned):
+    plan = planned(config_with(["world", "mine"]))
+    job = plan.job("score_nlg", evaluation="one")
+    assert job.params["corpora"] == ["world"]
+    assert job.inputs["references"] == ["results/evaluation/references/world.parquet"]
+    assert plan.job("generate_captions", captioner="base").params["corpora"] == ["world", "mine"]
+    assert plan.job("summarise_evaluation").params["unreferenced"] == ["mine"]
 
 
-def test_commands_that_want_references_are_not_planned():
-    block = {"command": "score", "scale": 1}
-    for references, wanted in ((True, 0), (False, 1)):
-        config = copy.deepcopy(CONFIG)
-        config["corpora"]["mine"] = PHOTOS
-        config["metrics"] = {"theirs": {**block, "references": references}}
-        config["evaluations"] = {"one": {**EVALUATION, "corpora": ["mine"], "candidates": 4, "metrics": ["theirs"]}}
-        for section in ("study", "validity", "scene_analysis", "language"):
-            config.pop(section, None)
-        config |= {section: {} for section in ("judgements", "papers") if section in config}
-        assert len(Graph(config, ROOT).commands.scored()) == wanted
+@pytest.mark.parametrize(("references", "wanted"), [(True, 0), (False, 1)])
+def test_commands_that_want_references_are_not_planned(references, wanted):
+    config = config_with(["mine"], metrics=["theirs"])
+    config["metrics"] = {"theirs": {"command": "score", "scale": 1, "references": references}}
+    assert len(Graph(config, ROOT).score_tables().get("command", [])) == wanted
 
 
 @pytest.mark.parametrize(
@@ -62,11 +60,11 @@ def test_nothing_learns_from_it(answers, given, change, names):
     section, name, key = change
     config[section][name][key] = "mine"
     with pytest.raises(ConfigError) as raised:
-        Graph(config, ROOT)
+        checked(config, ROOT)
     answers.hold(given, raised.value, names)
 
 
 def test_people_have_no_captions_of_it(answers):
     with pytest.raises(ConfigError) as raised:
-        experiments(["mine"], captioners=["people"])
+        checked(config_with(["mine"], captioners=["people"]), ROOT)
     answers.hold("human captions of images that nobody described", raised.value, "'people'")

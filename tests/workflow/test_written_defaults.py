@@ -1,20 +1,15 @@
 """A default that is written out changes no parameter of any job, and so runs nothing again."""
 
-import re
 from pathlib import Path
 
-import pytest
 import yaml
 from config_keys import declared_models, used_models
-from records import python_path
-from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
-from snakemake.settings.enums import Quietness
+from plans import plan
 
 from captionlab import paths
 from captionlab.config.model import SeedMark
 from captionlab.config.walking import filled, part_of, root
-from captionlab.config.whole import ConfigError, checked
-from captionlab.graph.graph import Graph
+from captionlab.config.whole import checked
 from captionlab.config.families import captioners, scorers
 
 ROOT = Path(__file__).parents[2]
@@ -50,44 +45,24 @@ def test_what_is_written_out_is_accepted_and_filled_in_as_before():
     assert {**written, "language": plain["language"]} == plain
 
 
-def parameters(config, folder, targets):
+def parameters(plan):
     """By rule and wildcards the parameters of each job of a plan."""
-    file = folder / "given.yaml"
-    file.write_text(yaml.safe_dump(config), encoding="utf-8")
-    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
-        workflow = api.workflow(
-            resource_settings=ResourceSettings(cores=1),
-            config_settings=ConfigSettings(configfiles=[file]),
-            snakefile=ROOT / "Snakefile",
-            workdir=folder,
-        )
-        workflow.dag(DAGSettings(targets={"all", *targets})).execute_workflow(executor="dryrun")
-        jobs = workflow._workflow_store.dag.jobs
-        return {(job.rule.name, *job.wildcards): dict(job.params.items()) for job in jobs}
+    return {(job.rule, *job.wildcards.values()): job.params for job in plan.jobs}
 
 
-def test_no_parameter_of_any_job_changes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", python_path(ROOT / "src"))
-    config = {**CONFIG, "data": str(tmp_path)}
-    (tmp_path / "hub").mkdir()
-    for name in ("web.tar", "hub/test.parquet"):  # which their readers look for as patterns
-        (tmp_path / name).touch()
-    with pytest.raises(ConfigError) as missing:
-        Graph(config, ROOT).check_files()
-    for what, place in re.findall(r"no such (file|folder)(?: or folder)? (\S+)", str(missing.value)):
-        Path(place).mkdir() if what == "folder" else Path(place).write_text("{}", encoding="utf-8")
+def test_no_parameter_of_any_job_changes(tmp_path):
     models = [name for name in CONFIG["captioners"] if name not in ("people", "given", "made")]
     targets = [paths.captioner("config.json", name) for name in models]
     targets += [paths.scorer("config.json", name) for name in CONFIG["scorers"]]
     targets += [paths.encoder("config.json", name) for name in CONFIG["encoders"] if name != "grid"]
     targets += [paths.corpus("images", name) for name in CONFIG["corpora"]]
     targets += [paths.regions(name, "toy", "0-of-1") for name in CONFIG["regions"]]
-    targets.append(paths.captions("made", "main"))
-    plain = parameters(config, tmp_path, targets)
+    targets += ["all", paths.captions("made", "main")]
+    patterns = ["web.tar", "hub/test.parquet"]  # which their readers look for as patterns
+    plain = parameters(plan(CONFIG, tmp_path, *targets, present=patterns))
     # And neither does another key that no result depends on.
     other = {"tracking": "tensorboard", "checkpoints": {"seconds": 1, "steps": 1}}
-    written = parameters({**written_out(config), **other}, tmp_path, targets)
+    written = parameters(plan({**written_out(CONFIG), **other}, tmp_path, *targets))
     asked = {rule for rule, *_ in plain}
     assert {"pretrain_scorer", "import_scorer", "adopt_encoder", "train_probe", "construct_captions"} <= asked
     assert (len(plain) > 120, written) == (True, plain)
