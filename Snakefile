@@ -14,7 +14,7 @@ from snakemake.utils import min_version
 ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
-from captionlab import paths
+from captionlab.storage import paths
 from captionlab.config.blocks import any_of
 from captionlab.config.config_files import check_config_files
 from captionlab.config.papers import listed
@@ -26,7 +26,7 @@ from captionlab.graph.software import own
 from captionlab.plugins import headline
 from captionlab.reporting.paper import FIGURE_FILES, Paper
 from captionlab.reporting.render import FORMATS
-from captionlab.shards import shard_names
+from captionlab.storage.shards import shard_names
 
 min_version("9.20")
 

@@ -29,8 +29,8 @@ from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.provenance import device_name
 from captionlab.networks.wordpiece import WordPieces
-from captionlab.provenance import device_name
 from captionlab.regions.batches import RegionBatch
 from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import NetworkScorer

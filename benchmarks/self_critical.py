@@ -37,10 +37,10 @@ from captionlab.networks.words import learn_words
 from captionlab.plugins import family_class
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import embeddings_schema
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.scorer import NetworkScorer
-from captionlab.tables import write_table
+from captionlab.storage.schemas import embeddings_schema
+from captionlab.storage.tables import write_table
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.optimizers import build_optimizer
 from captionlab.training.objectives.self_critical.objective import SelfCritical

@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image
 from running import run_script
 
-from captionlab.storage import paths
 from captionlab.evaluation.metrics.nlg.metric import NLG
+from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
 from captionlab.storage.tables import write_table
 

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from captionlab.storage.files import read_yaml
 from captionlab.reporting.figures import Draw, lay_out, looking
 from captionlab.reporting.paper import FIGURE_FILES
+from captionlab.storage.files import read_yaml
 
 STYLE: dict[str, Any] = read_yaml(Path(__file__).parents[1] / "config" / "plotting.yaml")
 

@@ -28,7 +28,6 @@ MISSING = re.compile(r"no such (file|folder)(?: or folder)? (\S+)")
 Config = Mapping[str, Any]
 
 
-
 @dataclass(frozen=True)
 class Job:
     """A job of a plan. `reads` and `makes` are all inputs and outputs; `inputs` and `outputs` have those with a name.

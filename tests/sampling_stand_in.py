@@ -4,8 +4,8 @@ import torch
 from safetensors.torch import save_file
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.jobs.processes import is_first
 from captionlab.generation.contract import Decoding
+from captionlab.jobs.processes import is_first
 from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.loop.trainer import train

@@ -8,9 +8,9 @@ import numpy as np
 from PIL import Image
 
 from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import write_table
 from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import arrange, study_name
-from captionlab.storage.tables import write_table
 
 TYPES = ["plain", "tuned", "people"]
 # Captions as data sets have them, and as someone who wants to break the page would write them.

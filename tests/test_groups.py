@@ -2,8 +2,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionlab.corpora.tables import TABLES, corpus_tables
-from captionlab.storage.row_groups import Groups, read_chosen
 from captionlab.images.places import Place, open_place
+from captionlab.storage.row_groups import Groups, read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import GROUP_BYTES, TableWriter, read_table
 

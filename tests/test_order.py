@@ -12,9 +12,9 @@ import vinvl_stand_in as tiny
 
 from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.encoders.embeddings import embedding_rows
-from captionlab.storage.order import Places
 from captionlab.plugins import defined
 from captionlab.regions.batches import RegionTable
+from captionlab.storage.order import Places
 from captionlab.storage.schemas import CAPTIONS as REFERENCES
 from captionlab.storage.schemas import IMAGES, embeddings_schema
 from captionlab.storage.tables import write_table

@@ -13,10 +13,10 @@ import pytest
 
 import captionlab
 from captionlab.jobs import provenance, tracing
-from captionlab.storage import paths
-from captionlab.storage.files import digest
 from captionlab.jobs.provenance import Job, current, part_of, working_on
 from captionlab.reporting.footnotes import run_notes
+from captionlab.storage import paths
+from captionlab.storage.files import digest
 from captionlab.storage.schemas import TRAINING
 from captionlab.storage.tables import read_metadata, write_table
 
@@ -294,6 +294,8 @@ def test_a_folder_has_the_digest_of_its_files(tmp_path):
 
 
 def test_a_job_without_torch_does_not_import_it():
-    code = "import sys; from captionlab.jobs.provenance import device_name; device_name(); print('torch' in sys.modules)"
+    code = (
+        "import sys; from captionlab.jobs.provenance import device_name; device_name(); print('torch' in sys.modules)"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

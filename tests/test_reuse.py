@@ -17,22 +17,22 @@ from running import run_script
 from safetensors.torch import load_file, save_file
 from scorer_stand_in import build_scorer
 
-from captionlab.storage import paths
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
+from captionlab.config.whole import ConfigError
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import import_encoder, load_encoder
-from captionlab.userfiles.model_config import BESIDE
+from captionlab.graph.graph import Graph
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import import_scorer, load_scorer, save_scorer
+from captionlab.storage import paths
+from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.storage.tables import read_table, write_table
-from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph
+from captionlab.userfiles.model_config import BESIDE
 
 ROOT = Path(__file__).parents[1]
 # No head is 64 wide, and other settings are not the defaults either.

@@ -8,9 +8,9 @@ import pytest
 import torch
 from running import load_script
 
-from captionlab.storage import paths
 from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder
+from captionlab.storage import paths
 from captionlab.storage.schemas import SUMMARY
 from captionlab.storage.tables import write_table
 

@@ -18,10 +18,10 @@ from study_stand_in import study_screens, write_images
 
 from captionlab.images.places import PLACE
 from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
 from captionlab.study.pages import file_name, pictures, read_template, study_page, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
-from captionlab.storage.tables import read_table
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 RESOURCES = Path(__file__).parents[2] / "resources" / "study"

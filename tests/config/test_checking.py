@@ -9,8 +9,8 @@ import yaml
 
 from captionlab.config.checking import check
 from captionlab.config.training import OBJECTIVES
-from captionlab.plugins import defined
 from captionlab.config.whole import ConfigError, checked
+from captionlab.plugins import defined
 
 ROOT = Path(__file__).parents[2]
 

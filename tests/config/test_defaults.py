@@ -9,6 +9,7 @@ from torch.nn import Parameter
 
 from captionlab.config import corpora, evaluations, training
 from captionlab.config.captioners import Replacements
+from captionlab.config.families import captioners, scorers
 from captionlab.config.plugins import plugin_models
 from captionlab.config.scorers import Matching as MatchingKeys
 from captionlab.config.sections import Checkpoints
@@ -23,7 +24,6 @@ from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.grpo.objective import Grpo
 from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical.objective import SelfCritical
-from captionlab.config.families import captioners, scorers
 
 
 def models(name):

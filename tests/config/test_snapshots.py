@@ -34,7 +34,9 @@ def test_one_job_trains_and_others_take_its_snapshots(config, planned):
     assert graph.names_of("captioners", "snapshot") == "child@1|child@2|scened@1"
     assert graph.training("child")["snapshots"] == [1, 2]
     plan = planned(config)
-    assert plan.job("finetune_captioner", captioner="child").outputs["snapshots"] == "results/captioners/child/snapshots"
+    assert (
+        plan.job("finetune_captioner", captioner="child").outputs["snapshots"] == "results/captioners/child/snapshots"
+    )
     job = plan.job("take_snapshot", training="child")
     assert job.inputs["snapshots"] == "results/captioners/child/snapshots"
     assert job.params["snapshot"] == 1

@@ -17,10 +17,10 @@ from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.readers.huggingface.reader import split_of
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.storage.files import names_digest
-from captionlab.userfiles.reading import GivenError
 from captionlab.jobs.provenance import Job, input_digests, working_on
+from captionlab.storage.files import names_digest
 from captionlab.storage.tables import read_table
+from captionlab.userfiles.reading import GivenError
 
 
 def encoded(seed: int, side: int = 12) -> bytes:

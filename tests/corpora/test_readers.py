@@ -13,18 +13,18 @@ import pytest
 from PIL import Image
 from raw_images import tiff
 
-from captionlab.images import places
 from captionlab.config.plugins import plugin_models
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.userfiles.reading import GivenError
+from captionlab.images import places
 from captionlab.images.places import Place
-from captionlab.plugins import defined, facts, names
 from captionlab.jobs.progress import log_counts
+from captionlab.plugins import defined, facts, names
 from captionlab.storage.tables import read_table
+from captionlab.userfiles.reading import GivenError
 
 # Zero-size images: no encoder writes them, so the bytes are spelled out.
 ZERO_GIF = b"GIF89a" + bytes([0, 0, 5, 0, 0, 0, 0]) + b";"

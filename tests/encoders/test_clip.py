@@ -30,8 +30,8 @@ from captionlab.encoders.clip.encoder import (
     tokenise,
 )
 from captionlab.encoders.images import normalise
-from captionlab.networks.checkpoints import CheckpointError
 from captionlab.images.places import PLACE, Place
+from captionlab.networks.checkpoints import CheckpointError
 from captionlab.storage.schemas import CAPTIONS as CAPTION_TABLE
 from captionlab.storage.schemas import IMAGES, TRAINING
 from captionlab.storage.tables import read_table, write_table

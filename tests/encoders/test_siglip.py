@@ -17,9 +17,9 @@ from captionlab.encoders.images import embed_images
 from captionlab.encoders.siglip.encoder import Siglip, import_weights
 from captionlab.encoders.store import load_encoder
 from captionlab.networks.checkpoints import CheckpointError
-from captionlab.storage.schemas import IMAGES
 from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.store import load_scorer
+from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import write_table
 
 CAPTIONS = ["A dog!", "two cats,  on the red sofa two cats on the red sofa", "a dog", "", "zebra"]

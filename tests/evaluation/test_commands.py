@@ -21,9 +21,9 @@ from captionlab.evaluation.exchange import ExchangeError
 from captionlab.evaluation.metrics.command.metric import SCORES, of_captions, results
 from captionlab.evaluation.processes import CommandError, run
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns
-from captionlab.userfiles.reading import GivenError
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES
 from captionlab.storage.tables import read_table, write_table
+from captionlab.userfiles.reading import GivenError
 
 # What a caption is worth to the dummy: its words, and how many of them the first reference has.
 DUMMY = """

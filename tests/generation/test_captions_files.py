@@ -21,11 +21,11 @@ from captionlab.generation.captions import (
 )
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
-from captionlab.userfiles.reading import GivenError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_schema
 from captionlab.storage.shards import shard_names
 from captionlab.storage.tables import read_metadata, read_table, write_table
+from captionlab.userfiles.reading import GivenError
 
 TEST = ["42", "7", "100"]  # in the order of the annotation file, which is not that of the table
 CAPTIONS_OF_TEST = {"42": "a dog", "7": '\U0001f415 כלב, "quoted"', "100": ""}

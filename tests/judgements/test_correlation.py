@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from captionlab.statistics.intervals import RESAMPLES
 from captionlab.judgements.coefficients import (
     ACCURACY,
     PEARSON,
@@ -20,6 +19,7 @@ from captionlab.judgements.coefficients import (
 )
 from captionlab.judgements.correlation import ONE_IMAGE, Scores, agreement_rows
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
+from captionlab.statistics.intervals import RESAMPLES
 from captionlab.storage.tables import conform
 
 SEED = 3

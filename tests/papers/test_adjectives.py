@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from captionlab.statistics.intervals import RESAMPLES, resampled_sums
 from captionlab.language.statistics import associate
 from captionlab.papers.discritune.adjectives import COLOURS, MEASURE, TOP, colour_rows
+from captionlab.statistics.intervals import RESAMPLES, resampled_sums
 
 COUNT = 40
 WORDS = ["red", "green", "blue", "black", "big", "small", "new", "old", "good", "tall", "long", "wide", "young"]

@@ -12,7 +12,6 @@ from scipy.stats import t
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.evaluation.summary import Job
-from captionlab.statistics.intervals import RESAMPLES, resampled_sums
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.summary import (
@@ -26,6 +25,7 @@ from captionlab.papers.discritune.summary import (
     text_results,
     transfer_rows,
 )
+from captionlab.statistics.intervals import RESAMPLES, resampled_sums
 from captionlab.storage.schemas import GENERATED, TOKENS
 from captionlab.storage.tables import conform, read_metadata, read_table, write_table
 

@@ -11,7 +11,6 @@ from scipy.stats import binomtest
 
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.summary import Job
-from captionlab.statistics.intervals import ANY, RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.language.schemas import MEASURES
 from captionlab.papers.probing.constructed import FEWEST, NEXT, PrintedScorer, constructed_rows
 from captionlab.papers.probing.summary import (
@@ -25,6 +24,7 @@ from captionlab.papers.probing.summary import (
     top_word_results,
 )
 from captionlab.reporting.roles import difference_rows, fluency, value_rows
+from captionlab.statistics.intervals import ANY, RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.storage.schemas import ALIGNMENT, TAGGED
 from captionlab.texts.ngram import perplexity
 

@@ -25,8 +25,9 @@ from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.schemas import ABLATED
 from captionlab.attention.objects import overlap_by_chance, rank_biased_overlap
 from captionlab.attention.schemas import BLOCKS, DENSITIES, MATRICES, SHARES
+from captionlab.config.roles import ROLES
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.statistics.intervals import f1_interval, within
+from captionlab.jobs.provenance import device_name
 from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
 from captionlab.papers.scenes.captions import Change, Example, drawn_examples
@@ -48,11 +49,10 @@ from captionlab.papers.scenes.probes import (
     rare_scenes,
 )
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
-from captionlab.jobs.provenance import device_name
 from captionlab.reporting.boards import MARKED
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.figures import looks
-from captionlab.config.roles import ROLES
+from captionlab.statistics.intervals import f1_interval, within
 from captionlab.storage.schemas import IMAGES, SCENE_CAPTIONS
 from captionlab.storage.tables import read_metadata, read_table, write_table
 

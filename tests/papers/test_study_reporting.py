@@ -12,18 +12,18 @@ from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
 from study_stand_in import study_screens, write_images
 
+from captionlab.images.places import PLACE
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
 from captionlab.papers.discritune.study import study_differences, study_table
-from captionlab.images.places import PLACE
 from captionlab.reporting.claims import read_claims
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.render import Table
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.psychopy import quoted
 from captionlab.study.responses import participants
-from captionlab.storage.tables import read_table
 
 SCREENS = study_screens(controls=1)
 SURE = {"set-0001", "set-0002", "set-0003"}
@@ -375,7 +375,7 @@ CONFIG = {
     },
 }
 STUDY = {"corpus": "world", "evaluation": "main", "encoder": "clip", "sets": 4, "block": 2}
-SIMULATED, PEOPLE = {"simulated": {"retriever": "clip"}}, {"responses": ["a.csv"]}
+SIMULATED, PEOPLE = {"simulated": {"retriever": "clip", "participants": 6}}, {"responses": ["a.csv"]}
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ import torch
 from PIL import Image
 
 from captionlab.config.corpora import RegionFiles
-from captionlab.storage.order import Order
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.plain_values import decode_msgpack
 from captionlab.regions.readers import READERS, image_name, read_regions
 from captionlab.regions.tables import ImageRegions, RegionError, write_regions
+from captionlab.storage.order import Order
 from captionlab.storage.schemas import SCENE_CAPTIONS, regions_schema
 from captionlab.storage.tables import TableError, read_table, write_table
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from captionlab.statistics.intervals import within
 from captionlab.reporting.claim_verdicts import Interval, verdict, widening
+from captionlab.statistics.intervals import within
 
 
 def interval(sign, half=0.01):

@@ -33,10 +33,10 @@ from captionlab.reporting.validity import (
     reward_findings,
     validity_table,
 )
-from captionlab.storage.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
-from captionlab.study.schemas import ACCURACY
+from captionlab.storage.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.storage.tables import write_table
+from captionlab.study.schemas import ACCURACY
 
 ROOT = Path(__file__).parents[2]
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}

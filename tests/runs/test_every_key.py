@@ -17,9 +17,9 @@ from published_models import write_blip_matcher, write_detector, write_siglip
 from safetensors.torch import load_file
 from small import start
 
-from captionlab.storage import paths
 from captionlab.ablation.schemas import CHOSEN
 from captionlab.corpora.toyworld.render import ToyImage, render
+from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES
 from captionlab.storage.tables import read_table
 from captionlab.texts.arpa import write_arpa

@@ -11,13 +11,13 @@ from hub_models import MAKERS, hub_model
 from PIL import Image
 from small import start
 
-from captionlab.storage import paths
 from captionlab.captioners.pictures import Pictures
 from captionlab.captioners.prompts import of_image, read_prompt
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks import hub
+from captionlab.storage import paths
 from captionlab.storage.schemas import GENERATED, RETRIEVAL, TRAINING
 from captionlab.storage.tables import read_table
 

@@ -20,12 +20,12 @@ from judged_files import (
 from scipy.stats import kendalltau
 from small import start
 
-from captionlab.storage import paths
+from captionlab.config.families import judgement_readers
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
 from captionlab.reporting.formats.csv import read_records
+from captionlab.storage import paths
 from captionlab.storage.tables import read_table
-from captionlab.config.families import judgement_readers
 
 pytestmark = pytest.mark.slow
 

@@ -1,35 +1,27 @@
 """The scorers and regions of config/paper.yaml, each imported and read as the rules do it, on tiny stand-ins."""
 
-import importlib.util
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
+from plans import ROOT, Plan, config_of, plan
+from running import run_script
 from stand_in_weights import scorer_weights, sentence
 from stand_ins import karpathy, lxmert_regions, vinvl_files
 
-from captionlab.storage.schemas import IMAGES
+from captionlab.graph.graph import Graph
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
+from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import write_table
-from captionlab.graph.graph import Graph
-from captionlab.graph.graph import Graph
 
-ROOT = Path(__file__).parents[2]
 IMPORTED = ("uniter", "rosita", "vilbert", "lxmert")
-
-
-def run(name, params, output, **inputs):
-    specification = importlib.util.spec_from_file_location(name, ROOT / "workflow" / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    module.main(SimpleNamespace(input=SimpleNamespace(**inputs), params=SimpleNamespace(config=params), output=output))
+REGIONS = "results/regions/butd-36/coco/0-of-1.parquet"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Experiments:
-    """The experiments of the paper's config, with stand-ins for its scorers and regions."""
+def jobs(tmp_path_factory) -> Plan:
+    """The jobs that import the scorers and read regions, with stand-ins for the files of these."""
     data = tmp_path_factory.mktemp("data")
     karpathy(
         data,
@@ -41,41 +33,37 @@ def lab(tmp_path_factory) -> Experiments:
     scorer_weights(data)
     lxmert_regions(data)
     vinvl_files(data, images=1)
-    config = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    config = config_of("paper")
     stand_ins = yaml.safe_load(Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8"))
     for name, heads in stand_ins["scorers"].items():
         config["scorers"][name] |= heads
-    lab = Graph({**config, "data": str(data)}, ROOT)
-    named = [*lab.named("regions", "weights", "files"), *lab.named("scorers", "weights", "vocabulary")]
-    assert all((data / path).exists() for _, path in named)
-    return lab
+    there = {path for path in data.rglob("*") if path.is_file()}
+    targets = [REGIONS, *(f"results/scorers/{name}/config.json" for name in IMPORTED)]
+    found = plan(config, tmp_path_factory.mktemp("run"), *targets, data=data)
+    assert {Path(path) for job in found.of("import_scorer") for path in job.reads} <= there
+    assert {Path(path) for path in found.job("read_regions").inputs["files"]} <= there
+    return found
 
 
 @pytest.fixture(scope="module")
-def regions(lab, tmp_path_factory) -> Path:
+def regions(jobs, tmp_path_factory) -> Path:
     """The table of regions of the six images."""
     folder, ids = tmp_path_factory.mktemp("regions"), [str(100_000 + number) for number in range(6)]
     sizes = {"width": [40 + number % 5 for number in range(6)], "height": [36] * 6}
     empty = {"offset": [None] * 6, "length": [None] * 6, "data": [None] * 6, "image_set": [None] * 6}
     columns = {"image_id": ids, "position": range(6), "split": ["train"] * 6, "path": ids, **sizes, **empty}
     write_table(folder / "images.parquet", IMAGES, columns)
-    wildcards = SimpleNamespace(regions="butd-36", corpus="coco")
-    files = lab.files_of("regions", "files")(wildcards)
-    block = Graph(lab).block("regions", "butd-36", "files", "encoder")
-    run("read_regions", block, [folder / "regions.parquet"], images=folder / "images.parquet", files=files)
+    job = jobs.job("read_regions", regions="butd-36", corpus="coco")
+    inputs = {"images": folder / "images.parquet", "files": job.inputs["files"]}
+    run_script("read_regions", inputs, [folder / "regions.parquet"], config=job.params["config"])
     return folder / "regions.parquet"
 
 
 @pytest.mark.parametrize("name", IMPORTED)
-def test_scorer(lab, regions, tmp_path, name):
-    wildcards = SimpleNamespace(scorer=name)
-    run(
-        "import_scorer",
-        lab.scoring.block(wildcards),
-        SimpleNamespace(config=tmp_path / name / "config.json"),
-        weights=lab.scoring.file("weights")(wildcards),
-        vocabulary=lab.scoring.file("vocabulary")(wildcards),
-    )
+def test_scorer(jobs, regions, tmp_path, name):
+    job = jobs.job("import_scorer", scorer=name)
+    outputs = {"config": tmp_path / name / "config.json"}
+    run_script("import_scorer", job.inputs, outputs, config=job.params["config"])
     scorer = load_scorer(tmp_path / name)
     visual = ScorerImages(scorer, [regions]).visual(["100003", "100000"])
     scores = scorer.score(visual, [sentence(1), sentence(2)])
@@ -85,7 +73,8 @@ def test_scorer(lab, regions, tmp_path, name):
     assert (scorer.matching.max_tokens, scorer.matching.lowercase) == defaults[name]
 
 
-def test_every_scorer_of_the_paper_is_there(lab):
-    assert list(lab.scoring.scorers) == [*IMPORTED, "clip"]
-    assert lab.scoring.features("clip", "flickr30k") == ["results/features/clip-b32/flickr30k/0-of-1.parquet"]
-    assert lab.scoring.features("uniter", "coco") == ["results/regions/butd-36/coco/0-of-1.parquet"]
+def test_every_scorer_of_the_paper_is_there():
+    graph = Graph(config_of("paper"), ROOT)
+    assert [*graph.settings.scorers] == [*IMPORTED, "clip"]
+    assert graph.images_for("scorers", "clip", "flickr30k") == ["results/features/clip-b32/flickr30k/0-of-1.parquet"]
+    assert graph.images_for("scorers", "uniter", "coco") == [REGIONS]

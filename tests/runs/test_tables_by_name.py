@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from plans import config_of, plan
 from small import ROOT, start
-
-from captionlab.graph.graph import Graph
 
 pytestmark = pytest.mark.slow
 
@@ -82,11 +80,12 @@ def planned(folder: Path, *targets: str) -> dict[str, int]:
 
 
 def test_every_table_has_its_name(tmp_path):
-    files = Graph(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), ROOT).table_files()
-    assert len(files) > 150
-    plan = planned(tmp_path, *(f"results/tables/{name}" for name in files))
-    assert plan["collect_table"] == len(files)
-    assert "collect_tables" not in plan
+    config = config_of("config")
+    names = [Path(path).name for path in plan(config, tmp_path).job("collect_tables").inputs["tables"]]
+    assert len({*names}) == len(names) > 150
+    asked = plan(config, tmp_path, *(f"results/tables/{name}" for name in names))
+    assert len(asked.of("collect_table")) == len(names)
+    assert not asked.of("collect_tables")
 
 
 def test_a_table_needs_what_its_own_job_needs_and_no_more(tmp_path):

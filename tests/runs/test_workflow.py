@@ -19,10 +19,10 @@ from interval_ranges import intervals_outside
 from latex_papers import NEEDS_LATEX, compiled
 from records import python_path
 
-from captionlab.storage import paths
 from captionlab.jobs.provenance import written
-from captionlab.study.schemas import ACCURACY, STIMULI
+from captionlab.storage import paths
 from captionlab.storage.tables import read_metadata, read_table
+from captionlab.study.schemas import ACCURACY, STIMULI
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
 from chromium import Page, browser, program

@@ -10,9 +10,9 @@ from published_models import write_blip_matcher
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 from captionlab.networks.checkpoints import CheckpointError
-from captionlab.storage.schemas import IMAGES
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import import_scorer, load_scorer
+from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import TableError, write_table
 
 CAPTIONS = ["a dog", "two cats on the red sofa", "a dog", "b"]

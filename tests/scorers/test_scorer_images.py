@@ -13,10 +13,10 @@ from captionlab.encoders.embeddings import embedding_rows
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.storage.schemas import embeddings_schema
 from captionlab.scorers.clip.scorer import ClipScorer
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer, save_scorer
+from captionlab.storage.schemas import embeddings_schema
 from captionlab.storage.tables import TableError, write_table
 
 DIMENSIONS = 8

@@ -17,10 +17,10 @@ from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.readers import image_name
-from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import load_scorer
+from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
 from captionlab.training.objectives.itm import MatchingObjective
 

@@ -21,11 +21,11 @@ from study_stand_in import ODD, TYPES, study_screens, write_images
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.images.places import PLACE
 from captionlab.storage.schemas import GENERATED, IMAGES, embeddings_schema
+from captionlab.storage.tables import read_metadata, read_table, write_table
 from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
-from captionlab.storage.tables import read_metadata, read_table, write_table
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources" / "study"

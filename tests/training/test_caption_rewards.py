@@ -9,13 +9,13 @@ import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
 from scorer_stand_in import build_scorer
 
-from captionlab.storage import schemas
 from captionlab.config.plugins import plugin_models
 from captionlab.networks.words import words_of
 from captionlab.plugins import facts
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.scorers.images import ScorerImages
+from captionlab.storage import schemas
 from captionlab.storage.tables import write_table
 from captionlab.texts.ngram import score, train
 from captionlab.training.loop.batches import ImageBatch, ImageBatches

@@ -23,8 +23,8 @@ from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.storage.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
 from captionlab.scorers.store import save_scorer
+from captionlab.storage.schemas import CAPTIONS, IMAGES, TRAINING, embeddings_schema
 from captionlab.storage.tables import read_table, write_table
 from captionlab.training.loop import data as training_data
 from captionlab.training.loop.data import encode_references, references, training_images

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from running import load_script
 
-from captionlab.places import PLACE
-from captionlab.schemas import IMAGES
-from captionlab.tables import TableWriter
+from captionlab.images.places import PLACE
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import TableWriter
 
 
 class Seen(Exception):

@@ -8,8 +8,8 @@ import pytest
 import torch
 from training_stand_in import END, TinyCaptioner, data
 
-from captionlab.schemas import TRAINING
-from captionlab.tables import read_table
+from captionlab.storage.schemas import TRAINING
+from captionlab.storage.tables import read_table
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.optimizers import build_optimizer, learning_rate
 from captionlab.training.loop.trainer import Validation, train

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plans import config_of
 
-from captionlab import paths
+from captionlab.storage import paths
 
 
 def test_it_reads_every_scored_caption_with_its_scores(planned):

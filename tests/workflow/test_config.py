@@ -871,9 +871,7 @@ SHARDS = ["results/features/clip/world/0-of-1.parquet"]
 def test_a_reward_names_what_its_job_reads(planned):
     plan = planned(CONFIG, "all", *OTHERS)
     job = plan.job("finetune_captioner", captioner="critical")
-    assert job.params["reward_models"] == {
-        "encoders/clip": {"directory": "results/encoders/clip", "features": SHARDS}
-    }
+    assert job.params["reward_models"] == {"encoders/clip": {"directory": "results/encoders/clip", "features": SHARDS}}
     files = [f"results/encoders/clip/{name}" for name in ("config.json", "model.safetensors")]
     assert job.inputs["reward_models"] == files
     assert (job.inputs["reward_models_features"], job.inputs["reward_models_regions"]) == (SHARDS, [])
@@ -896,7 +894,10 @@ def test_a_reward_by_scorers_reads_their_files(planned):
         "scorers/clip": {"directory": "results/scorers/clip", "features": SHARDS},
         "scorers/ours": {"directory": "results/scorers/ours", "features": regions},
     }
-    of_scorers = {"clip": ("config.json", "model.safetensors"), "ours": ("config.json", "model.safetensors", "vocab.txt")}
+    of_scorers = {
+        "clip": ("config.json", "model.safetensors"),
+        "ours": ("config.json", "model.safetensors", "vocab.txt"),
+    }
     assert job.inputs["reward_models"] == [f"results/scorers/{s}/{name}" for s, of in of_scorers.items() for name in of]
     assert job.inputs["reward_models_regions"] == regions
     assert job.inputs["captions"] == []

@@ -14,9 +14,9 @@ from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 from test_config import CONFIG
 
-from captionlab.files import RepeatedKeyError, read_yaml
-from captionlab.config.whole import ConfigError, checked
 from captionlab.config.config_files import check_config_files
+from captionlab.config.whole import ConfigError, checked
+from captionlab.storage.files import RepeatedKeyError, read_yaml
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,8 +12,8 @@ from running import run_python
 
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.tables import ImageRegions, write_regions
-from captionlab.schemas import embeddings_schema
-from captionlab.tables import write_table
+from captionlab.storage.schemas import embeddings_schema
+from captionlab.storage.tables import write_table
 
 ROOT = Path(__file__).parents[2]
 

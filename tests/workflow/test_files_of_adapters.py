@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from captionlab import paths
 from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
+from captionlab.storage import paths
 
 ROOT = Path(__file__).parents[2]
 EVERY = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from plans import ROOT, config_of, plan
 
-from captionlab import paths
 from captionlab.config.families import judgement_readers
 from captionlab.config.plugins import plugin_models
 from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
+from captionlab.storage import paths
 
 EVERY = yaml.safe_load((ROOT / "tests" / "workflow" / "every_kind.yaml").read_text(encoding="utf-8"))
 SIMULATED = {"reader": "simulated", "corpus": "toy", "images": 8, "scorers": ["own-uniter", "clip"]}
@@ -62,7 +62,10 @@ def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_the
     plain, judged = (planned(with_sets(**sets), present=PATTERNS) for sets in ({}, {"mine": SIMULATED}))
     for rule in ("summarise_evaluation", "measure_validity", "collect_checklist", "build_browser"):
         before, after = plain.job(rule), judged.job(rule)
-        assert (after.inputs, without(after.params, "judgements")) == (before.inputs, without(before.params, "judgements"))
+        assert (after.inputs, without(after.params, "judgements")) == (
+            before.inputs,
+            without(before.params, "judgements"),
+        )
 
 
 def without(params, name):

@@ -12,7 +12,7 @@ SCORE = """
 import sys
 from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, results, score_corpus
 from captionlab.evaluation.summary import Job, summary_columns
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 captions = {("1", 0): "a b c", ("2", 0): "a"}
 with meteor_process() as meteor:

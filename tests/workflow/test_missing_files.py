@@ -5,9 +5,9 @@ import copy
 import pytest
 from test_config import CONFIG, ROOT
 
-from captionlab.files import read_yaml
 from captionlab.config.whole import ConfigError
 from captionlab.graph.graph import Graph, check_results
+from captionlab.storage.files import read_yaml
 
 
 def graph_of(tmp_path, *, present=()):

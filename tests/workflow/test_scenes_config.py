@@ -61,7 +61,9 @@ def test_without_the_papers_nothing_is_asked_for(config, planned):
     del config["papers"]
     plan = planned(config)
     remaining = {"tabulate_discritune", "plot_discritune"}
-    of_papers = {f"{verb}_{paper}" for verb in ("summarise", "tabulate", "plot") for paper in config_of("config")["papers"]}
+    of_papers = {
+        f"{verb}_{paper}" for verb in ("summarise", "tabulate", "plot") for paper in config_of("config")["papers"]
+    }
     assert plan.rules() & of_papers == remaining
     assert "check_claims" not in plan.rules()
     assert plan.job("summarise_evaluation").params["ends"] == {}

@@ -9,18 +9,18 @@ from running import load_script
 from safetensors import safe_open
 from snakemake.utils import update_config
 
-from captionlab import paths
 from captionlab.captioners.store import load_captioner
+from captionlab.config.blocks import KINDS
+from captionlab.config.config_files import check_config_files
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.render import render
 from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder
-from captionlab.files import read_yaml
-from captionlab.model_config import BESIDE, NAME, WEIGHTS
-from captionlab.scorers.store import load_scorer
-from captionlab.config.blocks import KINDS
-from captionlab.config.config_files import check_config_files
 from captionlab.graph.graph import Graph
+from captionlab.scorers.store import load_scorer
+from captionlab.storage import paths
+from captionlab.storage.files import read_yaml
+from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / paths.MODELS

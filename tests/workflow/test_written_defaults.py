@@ -6,11 +6,11 @@ import yaml
 from config_keys import declared_models, used_models
 from plans import plan
 
-from captionlab import paths
+from captionlab.config.families import captioners, scorers
 from captionlab.config.model import SeedMark
 from captionlab.config.walking import filled, part_of, root
 from captionlab.config.whole import checked
-from captionlab.config.families import captioners, scorers
+from captionlab.storage import paths
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((Path(__file__).parent / "every_kind.yaml").read_text(encoding="utf-8"))

@@ -6,10 +6,10 @@ from captionlab.ablation.schemas import ABLATED
 from captionlab.ablation.tables import read_diagnostic, read_scenes
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
-from captionlab.provenance import device_name
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.regions.removal import Sample, samples
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 
 @script

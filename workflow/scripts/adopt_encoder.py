@@ -1,8 +1,8 @@
 """Store an encoder as a scorer: its text tower, a prompt and a scale."""
 
 from captionlab.encoders.store import load_encoder
+from captionlab.jobs.scripting import folder_of, script
 from captionlab.plugins import family_class
-from captionlab.scripting import folder_of, script
 
 
 @script

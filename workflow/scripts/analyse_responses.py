@@ -1,11 +1,11 @@
 """Read the answers of the study, exclude participants who failed its controls, and compare the types of captions."""
 
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import read_metadata, read_table, write_table
 from captionlab.study.analysis import Accuracies, agreement
 from captionlab.study.responses import SIMULATED, participants, read_answers
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import StudyError
-from captionlab.tables import read_metadata, read_table, write_table
 
 
 @script

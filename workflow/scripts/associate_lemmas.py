@@ -3,11 +3,11 @@
 from collections import defaultdict
 from itertools import count
 
+from captionlab.jobs.scripting import script
 from captionlab.language.schemas import ASSOCIATIONS
 from captionlab.language.statistics import associate
-from captionlab.schemas import TAGGED
-from captionlab.scripting import script
-from captionlab.tables import TableWriter, read_table
+from captionlab.storage.schemas import TAGGED
+from captionlab.storage.tables import TableWriter, read_table
 
 
 @script

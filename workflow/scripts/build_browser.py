@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from captionlab.browser.site import build
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
 
 
 @script

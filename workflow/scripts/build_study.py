@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from captionlab.groups import read_chosen
-from captionlab.places import PLACE
+from captionlab.images.places import PLACE
+from captionlab.jobs.scripting import script
 from captionlab.reporting.formats.files import write_text
-from captionlab.schemas import IMAGES
-from captionlab.scripting import script
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_metadata, read_table
 from captionlab.study.pages import file_name, pictures, read_template, review_page, study_page, write_pictures
 from captionlab.study.psychopy import EXAMPLE_CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import read_exclusions
-from captionlab.tables import read_metadata, read_table
 
 
 @script

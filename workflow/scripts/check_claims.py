@@ -2,13 +2,13 @@
 
 from importlib import import_module
 
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting.cells import read_cells
 from captionlab.reporting.claim_cards import claim_cards
 from captionlab.reporting.claims import claims_table, read_claims
 from captionlab.reporting.formats.files import write_table_files, write_text
-from captionlab.scripting import script
-from captionlab.tables import read_metadata
+from captionlab.storage.tables import read_metadata
 
 
 @script

@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from captionlab import paths
-from captionlab.files import read_yaml
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.probes.schemas import SEARCH
-from captionlab.provenance import commit
 from captionlab.reporting.checklist import checklist_table
 from captionlab.reporting.checklist_answers import Known, questions
 from captionlab.reporting.costs import COSTS
 from captionlab.reporting.facts import counts, parameters, validated
 from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_table_files
-from captionlab.schemas import COMPARISONS
-from captionlab.scripting import script
+from captionlab.storage import paths
+from captionlab.storage.files import read_yaml
+from captionlab.storage.schemas import COMPARISONS
+from captionlab.storage.tables import read_table
 from captionlab.study.schemas import PARTICIPANTS
-from captionlab.tables import read_table
 
 
 def lines_of(files: list[str]) -> int | None:

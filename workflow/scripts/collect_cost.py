@@ -3,11 +3,11 @@
 import logging
 from pathlib import Path
 
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting.costs import COSTS, cost_table, measured_jobs
 from captionlab.reporting.formats.files import write_table_files
-from captionlab.scripting import script
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 
 @script

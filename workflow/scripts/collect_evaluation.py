@@ -1,11 +1,11 @@
 """Write every metric of the run into one table."""
 
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting.evaluation_table import evaluation_table
 from captionlab.reporting.formats.files import write_table_files
-from captionlab.schemas import SUMMARY
-from captionlab.scripting import script
-from captionlab.tables import read_metadata, read_table
+from captionlab.storage.schemas import SUMMARY
+from captionlab.storage.tables import read_metadata, read_table
 
 
 @script

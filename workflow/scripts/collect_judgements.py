@@ -1,11 +1,11 @@
 """Write the table of how well metrics agree with people who judged captions."""
 
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.judgements.schemas import CORRELATIONS
-from captionlab.provenance import commit
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.judgements_table import judgements_table
 from captionlab.reporting.reading import read_by
-from captionlab.scripting import script
 
 
 @script

@@ -1,11 +1,11 @@
 """Make the tables on language from the measures of the captions of several captioners."""
 
+from captionlab.jobs.provenance import commit, part_of
+from captionlab.jobs.scripting import script
 from captionlab.language.schemas import NGRAMS, PATTERNS, STATISTICS
-from captionlab.provenance import commit, part_of
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.language import patterns_table, statistics_table, unigrams_table
 from captionlab.reporting.reading import read_by
-from captionlab.scripting import script
 
 
 @script

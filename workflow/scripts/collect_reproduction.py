@@ -3,12 +3,12 @@
 from collections import defaultdict
 from pathlib import Path
 
-from captionlab import paths
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.reproduction_table import reproduction_table
-from captionlab.scripting import script
+from captionlab.storage import paths
 
 
 @script

@@ -1,12 +1,12 @@
 """Write the table of rewards before and after trainings."""
 
-from captionlab import paths
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.rewards import change_of, rewards_table
-from captionlab.schemas import REWARDS
-from captionlab.scripting import script
-from captionlab.tables import read_metadata, read_table
+from captionlab.storage import paths
+from captionlab.storage.schemas import REWARDS
+from captionlab.storage.tables import read_metadata, read_table
 
 
 @script

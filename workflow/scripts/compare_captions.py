@@ -2,9 +2,9 @@
 
 from captionlab.ablation.comparison import compare_splits, effects, pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS, SPLITS
-from captionlab.roles import ROLES
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.config.roles import ROLES
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

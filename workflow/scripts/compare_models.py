@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from captionlab import paths
-from captionlab.intervals import Ends
 from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
-from captionlab.schemas import SUMMARY
 from captionlab.scorers.schemas import MATCHING
-from captionlab.tables import read_table
+from captionlab.statistics.intervals import Ends
+from captionlab.storage import paths
+from captionlab.storage.schemas import SUMMARY
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 TRAINED, SHIPPED = "toy-", "shipped-"

@@ -6,9 +6,9 @@ from itertools import count
 from captionlab.ablation.pmi import pointwise_mutual_information
 from captionlab.ablation.schemas import PMI
 from captionlab.ablation.tables import read_scenes
+from captionlab.jobs.scripting import script
 from captionlab.regions.tags import objects_of, read_tags
-from captionlab.scripting import script
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -8,14 +8,14 @@ from itertools import chain
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images, generated_rows, joined
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
 from captionlab.language.construction import Plan, Tags, Template, Vocabulary, construct, template_of
 from captionlab.language.mining import mine
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED
-from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, GENERATED, TAGGED
-from captionlab.scripting import script
-from captionlab.tables import TableSchema, read_table, write_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, TAGGED
+from captionlab.storage.tables import TableSchema, read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 

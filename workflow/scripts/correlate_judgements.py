@@ -4,10 +4,10 @@ import logging
 from pathlib import Path
 
 from captionlab.evaluation.summary import of_captions
+from captionlab.jobs.scripting import script
 from captionlab.judgements.correlation import Scores, agreement_rows
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

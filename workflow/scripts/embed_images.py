@@ -2,7 +2,7 @@
 
 from captionlab.encoders.images import embed_images
 from captionlab.encoders.store import load_encoder
-from captionlab.scripting import device, folder_of, script
+from captionlab.jobs.scripting import device, folder_of, script
 
 
 @script

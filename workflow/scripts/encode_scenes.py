@@ -5,12 +5,12 @@ import logging
 from captionlab.ablation.matched_removal import read_removal
 from captionlab.ablation.tables import read_diagnostic, read_scenes
 from captionlab.captioners.store import load_captioner
+from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.probes.encodings import encode_images
 from captionlab.probes.probe import downsample, without_singles
 from captionlab.probes.schemas import encodings_schema
 from captionlab.regions.removal import with_objects
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -4,9 +4,9 @@ import numpy as np
 
 from captionlab.attention.density import estimate_density, paired_difference
 from captionlab.attention.schemas import ALL, BLOCKS, DENSITIES, DIFFERENCES, RELATIONS
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import read_table, write_table
 
 STATISTICS = ("deviation", "mass")
 

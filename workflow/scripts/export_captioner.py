@@ -5,8 +5,8 @@ from pathlib import Path
 
 from captionlab.captioners.adapters import export_adapters
 from captionlab.captioners.store import load_captioner
+from captionlab.jobs.scripting import folder_of, script
 from captionlab.networks.checkpoints import read_checkpoint
-from captionlab.scripting import folder_of, script
 
 
 @script

@@ -7,8 +7,8 @@ from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captions import evaluated_images
 from captionlab.generation.contract import Decoding
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import write_table
+from captionlab.jobs.scripting import device, folder_of, script
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -2,14 +2,14 @@
 
 import pyarrow.compute as pc
 
-from captionlab.groups import Groups
-from captionlab.places import PLACE
-from captionlab.progress import progress
+from captionlab.images.places import PLACE
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.regions.tables import write_regions
-from captionlab.schemas import IMAGES, OBJECTS
-from captionlab.scripting import device, folder_of, script
-from captionlab.shards import shard_rows
-from captionlab.tables import read_table
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES, OBJECTS
+from captionlab.storage.shards import shard_rows
+from captionlab.storage.tables import read_table
 
 
 @script

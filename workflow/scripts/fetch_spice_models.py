@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from captionlab.evaluation.spice_models import ModelsUnavailable, fetch_models, write_unavailable
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
 
 
 @script

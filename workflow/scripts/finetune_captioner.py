@@ -2,7 +2,7 @@
 
 from captionlab.captioners.adapters import merge_adapters, new_adapters
 from captionlab.captioners.store import load_captioner
-from captionlab.scripting import device, folder_of, parallel_script
+from captionlab.jobs.scripting import device, folder_of, parallel_script
 from captionlab.training.captioners import train_captioner
 from captionlab.training.loop.checkpoints import Training
 from captionlab.training.loop.data import TrainingData

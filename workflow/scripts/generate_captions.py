@@ -1,15 +1,15 @@
 """Caption the images of an evaluation, of all its corpora, or a shard of each corpus."""
 
-from captionlab import paths
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
 from captionlab.generation.contract import Decoding
-from captionlab.provenance import device_name
-from captionlab.schemas import GENERATED
-from captionlab.scripting import device, folder_of, script
-from captionlab.shards import shard_number, shard_rows
-from captionlab.tables import write_table
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import device, folder_of, script
+from captionlab.storage import paths
+from captionlab.storage.schemas import GENERATED
+from captionlab.storage.shards import shard_number, shard_rows
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -1,7 +1,7 @@
 """Store a captioner that was published or made in another run, in the layout of captioners trained here."""
 
 from captionlab.captioners.store import import_captioner, import_folder
-from captionlab.scripting import folder_of, script
+from captionlab.jobs.scripting import folder_of, script
 
 
 @script

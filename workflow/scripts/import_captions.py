@@ -1,9 +1,9 @@
 """Store captions that no captioner of this workflow makes: captions from files, or references by people."""
 
 from captionlab.generation.captions import evaluated_images, file_rows, joined, reference_rows
-from captionlab.schemas import GENERATED, IMAGES
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import GENERATED, IMAGES
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

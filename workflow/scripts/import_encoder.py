@@ -1,7 +1,7 @@
 """Store an encoder that was published or made in another run, in the layout of encoders trained here."""
 
 from captionlab.encoders.store import import_encoder
-from captionlab.scripting import folder_of, script
+from captionlab.jobs.scripting import folder_of, script
 
 
 @script

@@ -1,7 +1,7 @@
 """Store a scorer that was published or made in another run, in the layout of scorers trained here."""
 
+from captionlab.jobs.scripting import folder_of, script
 from captionlab.scorers.store import import_scorer
-from captionlab.scripting import folder_of, script
 
 
 @script

@@ -5,9 +5,9 @@ The order is by corpus, and by image within a corpus.
 
 import numpy as np
 
-from captionlab.schemas import GENERATED
-from captionlab.scripting import script
-from captionlab.tables import read_metadata, read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import GENERATED
+from captionlab.storage.tables import read_metadata, read_table, write_table
 
 
 @script

@@ -2,10 +2,10 @@
 
 from captionlab.ablation.scene_labels import frequent_scenes, images_of_scenes, label_scenes, scene_nouns, stop_words
 from captionlab.ablation.schemas import CHOSEN, LABELS
-from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import CAPTIONS, IMAGES, SCENE_CAPTIONS
+from captionlab.storage.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 

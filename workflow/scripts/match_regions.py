@@ -5,10 +5,10 @@ import numpy as np
 from captionlab.ablation.match_regions import match_regions
 from captionlab.ablation.schemas import COVERAGE, MATCHES
 from captionlab.captioners.store import load_captioner
-from captionlab.progress import progress
-from captionlab.schemas import IMAGES
-from captionlab.scripting import folder_of, script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import folder_of, script
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

@@ -2,15 +2,15 @@
 
 from contextlib import ExitStack
 
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.frequencies import frequency_rows
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
-from captionlab.progress import progress
-from captionlab.schemas import GENERATED, TAGGED, TOKENS
-from captionlab.scripting import script
-from captionlab.tables import TableWriter, read_table, write_table
+from captionlab.storage.schemas import GENERATED, TAGGED, TOKENS
+from captionlab.storage.tables import TableWriter, read_table, write_table
 from captionlab.texts.arpa import ArpaError, read_arpa
 from captionlab.texts.ngram import score
 from captionlab.texts.tagging import load_tagger, tag

@@ -2,10 +2,10 @@
 
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.contract import Decoding
-from captionlab.provenance import device_name
-from captionlab.schemas import REWARDS
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import write_table
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import device, folder_of, script
+from captionlab.storage.schemas import REWARDS
+from captionlab.storage.tables import write_table
 from captionlab.training.greedy_rewards import GreedyRewards, turns_of
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import build_reward

@@ -7,20 +7,20 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab import paths
 from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
-from captionlab.provenance import commit
+from captionlab.jobs.provenance import commit
+from captionlab.jobs.scripting import script
 from captionlab.reporting import validity
 from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_table_files
 from captionlab.reporting.rewards import change_of
 from captionlab.reporting.validity import Finding
-from captionlab.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
-from captionlab.scripting import script
+from captionlab.storage import paths
+from captionlab.storage.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
+from captionlab.storage.tables import read_table
 from captionlab.study.schemas import ACCURACY
-from captionlab.tables import read_table
 
 
 def by_owner(tables: list[str]) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
-from captionlab.scripting import device, script
-from captionlab.tables import write_table
+from captionlab.jobs.scripting import device, script
+from captionlab.storage.tables import write_table
 from captionlab.training.loop.data import training_images
 
 

@@ -16,18 +16,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.render import render
 from captionlab.encoders.clip.encoder import tokenise
 from captionlab.evaluation.metrics.clipscore.metric import PROMPT
-from captionlab.files import digest, read_yaml, replacing
-from captionlab.model_config import BESIDE, NAME, WEIGHTS
 from captionlab.networks.checkpoints import read_checkpoint
 from captionlab.networks.compact import write_compact
-from captionlab.schemas import CAPTIONS
-from captionlab.tables import read_table
+from captionlab.storage import paths
+from captionlab.storage.files import digest, read_yaml, replacing
+from captionlab.storage.schemas import CAPTIONS
+from captionlab.storage.tables import read_table
 from captionlab.texts.unknown import UNKNOWN
+from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS
 
 ROOT = Path(__file__).parents[2]
 RUN = "snakemake --cores 2 --configfile config/config.yaml config/toy_models.yaml --directory runs/toy_models"

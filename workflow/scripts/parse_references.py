@@ -4,13 +4,13 @@ import logging
 import tempfile
 from pathlib import Path
 
-from captionlab.cache import keep_part, kept_parts
 from captionlab.evaluation.metrics.spice.metric import BESIDE_HEAP, PARSES, cache_keys, has_cache, parse_captions
 from captionlab.evaluation.spice_models import STATUS, available_models
-from captionlab.files import digest
-from captionlab.schemas import TOKENS
-from captionlab.scripting import script
-from captionlab.tables import TableError, read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.cache import keep_part, kept_parts
+from captionlab.storage.files import digest
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import TableError, read_table, write_table
 
 
 def earlier_parses(version):

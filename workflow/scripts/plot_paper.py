@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-from captionlab.files import read_yaml
+from captionlab.jobs.scripting import script
 from captionlab.reporting.figures import looking, save
-from captionlab.scripting import script
+from captionlab.storage.files import read_yaml
 
 
 @script

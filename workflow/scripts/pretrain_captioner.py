@@ -4,8 +4,8 @@ from itertools import chain
 
 import torch
 
+from captionlab.jobs.scripting import device, parallel_script
 from captionlab.plugins import family_class
-from captionlab.scripting import device, parallel_script
 from captionlab.training.captioners import train_captioner
 from captionlab.training.loop.checkpoints import Training
 from captionlab.training.loop.data import TrainingData, other_texts

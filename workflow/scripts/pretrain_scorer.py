@@ -2,18 +2,18 @@
 
 import torch
 
-from captionlab import paths
-from captionlab.distributed import is_first
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.neighbours import nearest
 from captionlab.encoders.store import load_encoder
 from captionlab.generation.captions import evaluated_images
+from captionlab.jobs.processes import is_first
+from captionlab.jobs.scripting import device, folder_of, parallel_script
 from captionlab.regions.batches import RegionTable
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import new_scorer, save_scorer
-from captionlab.scripting import device, folder_of, parallel_script
-from captionlab.tables import write_table
+from captionlab.storage import paths
+from captionlab.storage.tables import write_table
 from captionlab.training.loop.checkpoints import Training, remove
 from captionlab.training.loop.data import references, training_images
 from captionlab.training.loop.trainer import train

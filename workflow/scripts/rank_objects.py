@@ -3,10 +3,10 @@
 from captionlab.ablation.tables import read_scenes
 from captionlab.attention import objects
 from captionlab.attention.schemas import CORRELATIONS, OVERLAPS, RANKINGS, RECEIVED
+from captionlab.config.roles import PRETRAINED, ROLES
+from captionlab.jobs.scripting import script
 from captionlab.regions.tags import objects_of, read_tags
-from captionlab.roles import PRETRAINED, ROLES
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
 
 
 @script

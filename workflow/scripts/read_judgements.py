@@ -3,8 +3,8 @@
 import logging
 from pathlib import Path
 
+from captionlab.jobs.scripting import script
 from captionlab.judgements.reading import OF_CORPUS, read_judgements
-from captionlab.scripting import script
 
 
 @script

@@ -1,10 +1,10 @@
 """Read the regions of a corpus's images from files in a published format."""
 
+from captionlab.jobs.scripting import script
 from captionlab.regions.readers import read_regions
 from captionlab.regions.tables import write_regions
-from captionlab.schemas import IMAGES
-from captionlab.scripting import script
-from captionlab.tables import read_table
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
 
 
 @script

@@ -2,10 +2,10 @@
 
 from itertools import chain
 
+from captionlab.jobs.scripting import script
 from captionlab.regions.tags import labelled_rows, read_region_labels, read_vinvl_tags, write_tags
-from captionlab.schemas import IMAGES, OBJECTS
-from captionlab.scripting import script
-from captionlab.tables import read_table
+from captionlab.storage.schemas import IMAGES, OBJECTS
+from captionlab.storage.tables import read_table
 
 
 @script

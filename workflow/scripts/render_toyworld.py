@@ -2,8 +2,8 @@
 
 from captionlab.corpora.tables import TABLES
 from captionlab.corpora.toyworld.render import render, write_corpus
-from captionlab.progress import progress
-from captionlab.scripting import script
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
 
 
 @script

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import Source
 

@@ -12,9 +12,9 @@ import yaml
 from snakemake.utils import update_config
 
 from captionlab.config.whole import ConfigError, checked, named_paths
-from captionlab.files import read_yaml
 from captionlab.graph.retrieving import retrieval
 from captionlab.sources.table import SourceError
+from captionlab.storage.files import read_yaml
 
 ROOT = Path(__file__).absolute().parents[2]
 

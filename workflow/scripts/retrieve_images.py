@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from captionlab import paths
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
-from captionlab.progress import progress
-from captionlab.provenance import device_name
-from captionlab.schemas import GENERATED, IMAGES, RETRIEVAL
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import TableWriter, read_table
+from captionlab.jobs.progress import progress
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import device, folder_of, script
+from captionlab.storage import paths
+from captionlab.storage.schemas import GENERATED, IMAGES, RETRIEVAL
+from captionlab.storage.tables import TableWriter, read_table
 
 
 def search(

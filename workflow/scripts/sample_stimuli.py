@@ -8,11 +8,11 @@ from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
 from captionlab.generation.captions import evaluated_images
-from captionlab.schemas import GENERATED
-from captionlab.scripting import device, folder_of, script
+from captionlab.jobs.scripting import device, folder_of, script
+from captionlab.storage.schemas import GENERATED
+from captionlab.storage.tables import read_table, write_table
 from captionlab.study import stimuli
 from captionlab.study.schemas import STIMULI
-from captionlab.tables import read_table, write_table
 
 
 def first_captions(path: str, corpus: str) -> dict[str, str]:

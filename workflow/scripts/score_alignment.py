@@ -1,12 +1,12 @@
 """Score how well the captions of a captioner match their images, by every scorer of an evaluation."""
 
-from captionlab.progress import progress
-from captionlab.provenance import device_name
-from captionlab.schemas import ALIGNMENT, GENERATED
+from captionlab.jobs.progress import progress
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.store import load_scorer
-from captionlab.scripting import device, folder_of, script
-from captionlab.tables import TableWriter, read_table
+from captionlab.storage.schemas import ALIGNMENT, GENERATED
+from captionlab.storage.tables import TableWriter, read_table
 
 # Images whose captions are scored together.
 CHUNK = 64

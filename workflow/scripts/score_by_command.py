@@ -10,8 +10,8 @@ from captionlab.evaluation.exchange import caption_id, image_files, read_scores,
 from captionlab.evaluation.given import Given
 from captionlab.evaluation.metrics.command.metric import SCORES
 from captionlab.evaluation.processes import run
-from captionlab.scripting import script
-from captionlab.tables import write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from captionlab.evaluation.given import Given
-from captionlab.provenance import device_name
-from captionlab.scripting import script
-from captionlab.tables import TableWriter
+from captionlab.jobs.provenance import device_name
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import TableWriter
 
 
 @script

@@ -4,11 +4,11 @@ from collections import defaultdict
 
 from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, score_corpus
 from captionlab.evaluation.references import read_references
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
 from captionlab.judgements.schemas import CANDIDATES
-from captionlab.progress import progress
-from captionlab.schemas import TOKENS
-from captionlab.scripting import script
-from captionlab.tables import TableWriter, read_table
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import TableWriter, read_table
 
 
 @script

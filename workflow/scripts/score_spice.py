@@ -6,9 +6,9 @@ from pathlib import Path
 from captionlab.evaluation.metrics.spice.metric import BESIDE_HEAP, PARSES, SPICE, score_captions
 from captionlab.evaluation.references import read_references
 from captionlab.evaluation.spice_models import available_models
-from captionlab.schemas import TOKENS
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

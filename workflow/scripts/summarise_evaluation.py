@@ -2,14 +2,14 @@
 
 from importlib import import_module
 
-from captionlab import paths
 from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.summary import Job, comparison_columns, scored_in, summary_columns
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
 from captionlab.plugins import work_module
-from captionlab.progress import progress
-from captionlab.schemas import COMPARISONS, SUMMARY
-from captionlab.scripting import script
-from captionlab.tables import read_metadata, write_table
+from captionlab.storage import paths
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
+from captionlab.storage.tables import read_metadata, write_table
 
 
 @script

@@ -4,8 +4,8 @@ from importlib import import_module
 
 from captionlab.evaluation.devices import device_note
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
-from captionlab.scripting import script
-from captionlab.tables import write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -3,10 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
-from captionlab.provenance import commit, part_of
+from captionlab.jobs.provenance import commit, part_of
+from captionlab.jobs.scripting import script
 from captionlab.reporting.cells import write_cells
 from captionlab.reporting.formats.files import write_table_files
-from captionlab.scripting import script
 
 
 @script

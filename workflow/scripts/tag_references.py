@@ -1,9 +1,9 @@
 """Find words, lemmas and parts of speech of the references of the evaluated split of a corpus."""
 
-from captionlab.progress import progress
-from captionlab.schemas import CAPTIONS, IMAGES, TAGGED
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.progress import progress
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import CAPTIONS, IMAGES, TAGGED
+from captionlab.storage.tables import read_table, write_table
 from captionlab.texts.tagging import load_tagger, tag
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from captionlab.files import link_file
-from captionlab.scripting import script
+from captionlab.jobs.scripting import script
+from captionlab.storage.files import link_file
 
 
 @script

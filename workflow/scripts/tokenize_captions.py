@@ -1,9 +1,9 @@
 """Tokenise the captions of a captioner for an evaluation as in the Penn treebank."""
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.schemas import GENERATED, TOKENS
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import GENERATED, TOKENS
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

@@ -1,9 +1,9 @@
 """Tokenise the references of the evaluated split of a corpus as in the Penn treebank, in the order of its images."""
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.schemas import CAPTIONS, IMAGES, TOKENS
-from captionlab.scripting import script
-from captionlab.tables import read_table, write_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import CAPTIONS, IMAGES, TOKENS
+from captionlab.storage.tables import read_table, write_table
 
 
 @script

@@ -3,11 +3,11 @@
 import pyarrow.compute as pc
 import torch
 
-from captionlab.groups import read_chosen
-from captionlab.places import PLACE
-from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.scripting import folder_of, script
-from captionlab.tables import read_table
+from captionlab.images.places import PLACE
+from captionlab.jobs.scripting import folder_of, script
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import CAPTIONS, IMAGES
+from captionlab.storage.tables import read_table
 from captionlab.training.loop.checkpoints import Training, remove
 from captionlab.training.objectives.contrastive import train_clip
 

@@ -1,9 +1,9 @@
 """Train a trigram language model on the captions of some splits of a corpus, with the defaults of SRILM."""
 
 from captionlab.evaluation.ptb import tokenize
-from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.scripting import script
-from captionlab.tables import read_table
+from captionlab.jobs.scripting import script
+from captionlab.storage.schemas import CAPTIONS, IMAGES
+from captionlab.storage.tables import read_table
 from captionlab.texts.arpa import write_arpa
 from captionlab.texts.ngram import train
 

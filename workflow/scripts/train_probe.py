@@ -1,10 +1,10 @@
 """Train probes that predict scenes and objects from the states of a captioner, and score the probes."""
 
+from captionlab.jobs.scripting import script
 from captionlab.probes.probe import run_object_probes, run_probes
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, SEARCH, read_encodings
 from captionlab.regions.tags import objects_of, read_tags
-from captionlab.scripting import script
-from captionlab.tables import write_table
+from captionlab.storage.tables import write_table
 
 
 @script

@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
-from captionlab import paths
 from captionlab.corpora.readers.folder.reader import read
-from captionlab.files import replacing
+from captionlab.storage import paths
+from captionlab.storage.files import replacing
 
 ROOT = Path(__file__).parents[2]
 Block = dict[str, Any]

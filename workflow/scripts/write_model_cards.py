@@ -3,18 +3,18 @@
 import json
 from pathlib import Path
 
-from captionlab import paths
-from captionlab.files import read_yaml
+from captionlab.jobs.scripting import script
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.costs import measured_job
 from captionlab.reporting.facts import Trained, counts, parameters, updates, validated
 from captionlab.reporting.formats.csv import read_records
 from captionlab.reporting.formats.files import write_text
 from captionlab.reporting.model_cards import Context, card_text
-from captionlab.schemas import COMPARISONS, SUMMARY
 from captionlab.scorers.schemas import MATCHING
-from captionlab.scripting import script
-from captionlab.tables import read_table
+from captionlab.storage import paths
+from captionlab.storage.files import read_yaml
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
+from captionlab.storage.tables import read_table
 
 
 def trained_models(snakemake, results: Path) -> list[Trained]:

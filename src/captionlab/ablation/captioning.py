@@ -7,8 +7,8 @@ from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.captions import one_line
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.progress import progress
 from captionlab.regions.removal import Removal, Sample
 
 BATCH = 64

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import Ends, bootstrap_interval, resampled_sums, share_interval
+from captionlab.statistics.intervals import Ends, bootstrap_interval, resampled_sums, share_interval
 
 
 @dataclass(frozen=True)

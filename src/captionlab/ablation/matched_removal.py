@@ -7,7 +7,7 @@ from captionlab.networks.tokenizer import Tokenizer
 from captionlab.networks.wordpiece import PADDING, piece_id
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_images import TaggedImages
-from captionlab.tables import read_table
+from captionlab.storage.tables import read_table
 
 
 def read_removal(matches: str | os.PathLike[str], images: TaggedImages, tokenizer: Tokenizer, closed: bool) -> Removal:

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from captionlab.schemas import IMAGE_ID, REMOVED, ROLE, SCENE
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.schemas import IMAGE_ID, REMOVED, ROLE, SCENE
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from captionlab.ablation.scene_labels import images_of_scenes, one_scene
 from captionlab.ablation.schemas import CHOSEN, LABELS, PMI
-from captionlab.tables import read_table
+from captionlab.storage.tables import read_table
 
 
 @dataclass(frozen=True)

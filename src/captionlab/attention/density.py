@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionlab.intervals import ANY, bootstrap_interval, bootstrap_p_value, resampled_sums
+from captionlab.statistics.intervals import ANY, bootstrap_interval, bootstrap_p_value, resampled_sums
 
 REACH = 3.0  # a grid reaches this many bandwidths beyond the points
 

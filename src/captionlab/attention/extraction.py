@@ -11,8 +11,8 @@ from captionlab.attention.schemas import ALL, RELATIONS
 from captionlab.captioners.vinvl.captioner import Vinvl
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.progress import progress
 from captionlab.regions.tagged_images import TaggedImages
 from captionlab.regions.tagged_regions import TaggedRegions
 

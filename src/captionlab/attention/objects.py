@@ -8,7 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
-from captionlab.intervals import resampled_sums, symmetric_interval
+from captionlab.statistics.intervals import resampled_sums, symmetric_interval
 
 # Name of the ranking in which every tag receives the same attention, so that only frequency counts.
 UNIFORM = "uniform"

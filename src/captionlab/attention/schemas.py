@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from captionlab.schemas import IMAGE_ID, ROLE, SCENE
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.schemas import IMAGE_ID, ROLE, SCENE
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.float32(), pa.float64()
 _LAYER = Column(_INT, "layer of the captioner, from 1")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from captionlab import paths
 from captionlab.evaluation.metrics.retrieval.metric import among
 from captionlab.evaluation.summary import of_captions, parts, scored_in
 from captionlab.evaluation.unknown_words import has_unknown, non_words
-from captionlab.schemas import GENERATED, RETRIEVAL
-from captionlab.tables import read_table
+from captionlab.storage import paths
+from captionlab.storage.schemas import GENERATED, RETRIEVAL
+from captionlab.storage.tables import read_table
 from captionlab.texts.unknown import UNKNOWN
 
 # A caption: its image, and its index among the captions of the image.

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.evaluation.unknown_words import known_words
-from captionlab.groups import Groups
-from captionlab.pixels import open_image
-from captionlab.places import PLACE, place_of
-from captionlab.progress import count
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, SCENE_CAPTIONS
-from captionlab.tables import read_table
+from captionlab.images.pixels import open_image
+from captionlab.images.places import PLACE, place_of
+from captionlab.jobs.progress import count
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import CAPTIONS, IMAGES, OBJECTS, SCENE_CAPTIONS
+from captionlab.storage.tables import read_table
 
 # Longer side of thumbnails in pixels, and JPEG quality.
 SIDE, QUALITY = 320, 82

@@ -12,7 +12,7 @@ from typing import Any
 from captionlab.browser.captions import AllSaid, evaluation_columns, read_said
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.evaluation.metrics.retrieval.metric import drawn
-from captionlab.files import replacing_folder
+from captionlab.storage.files import replacing_folder
 
 RANDOM = "random"
 

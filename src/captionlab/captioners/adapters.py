@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Adapters, AnyPath, Captioner
-from captionlab.files import replacing_folder
-from captionlab.model_config import WEIGHTS
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of
 from captionlab.networks.gpt2 import Projection
+from captionlab.storage.files import replacing_folder
+from captionlab.userfiles.model_config import WEIGHTS
 
 # Value of `targets` that selects all linear layers but the output layer, as in peft.
 ALL_LINEAR = "all-linear"

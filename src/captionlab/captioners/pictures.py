@@ -11,11 +11,11 @@ from PIL import Image
 from torch import Tensor
 
 from captionlab.encoders.images import decode
-from captionlab.groups import Groups
-from captionlab.order import Places
-from captionlab.places import PLACE
-from captionlab.schemas import IMAGES
-from captionlab.tables import TableError, read_table
+from captionlab.images.places import PLACE
+from captionlab.storage.order import Places
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import TableError, read_table
 
 # Inputs of a model for one image, by name: the words of the prompt (1, P) and the inputs that describe the image. If
 # the model takes the output of its image side, `features` (1, S, d) replace the pixels.

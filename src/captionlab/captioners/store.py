@@ -9,11 +9,11 @@ import torch
 
 from captionlab.captioners.adapters import adapter_weights, add_adapters, check_parent, load_adapters, merge_adapters
 from captionlab.captioners.captioner import AnyPath, Captioner
-from captionlab.files import digest, replacing
-from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.plugins import family_class, own_keys
+from captionlab.storage.files import digest, replacing
+from captionlab.userfiles.model_config import NAME, made_here, refuse_other, with_sizes_beside
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
+from captionlab.storage import paths
 
 Block = dict[str, Any]
 

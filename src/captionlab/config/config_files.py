@@ -9,7 +9,7 @@ from snakemake.utils import update_config
 from captionlab.config.blocks import Block
 from captionlab.config.walking import takes_null
 from captionlab.config.whole import ConfigError
-from captionlab.files import RepeatedKeyError, read_yaml
+from captionlab.storage.files import RepeatedKeyError, read_yaml
 
 _Place = tuple[Any, ...]
 

@@ -19,8 +19,8 @@ from captionlab.config.blocks import (
 )
 from captionlab.config.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.config.names import hint
+from captionlab.config.roles import ROLES
 from captionlab.config.snapshots import snapshot_mistakes
-from captionlab.roles import ROLES
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:

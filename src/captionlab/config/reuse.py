@@ -11,8 +11,8 @@ from typing import Any
 from captionlab.config.blocks import Block, located, without
 from captionlab.config.families import captioners, encoders
 from captionlab.config.names import hint
-from captionlab.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
 from captionlab.plugins import facts
+from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
 
 
 class Reused:

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from PIL import UnidentifiedImageError
 
-from captionlab.pixels import UnknownPixels, image_size
-from captionlab.places import Place, open_place
+from captionlab.images.pixels import UnknownPixels, image_size
+from captionlab.images.places import Place, open_place
 
 T = TypeVar("T")
 

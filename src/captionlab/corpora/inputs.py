@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config.corpora import CorpusFacts
-from captionlab.given import absent
 from captionlab.plugins import config_module, facts
 from captionlab.sources.table import hub_folder
+from captionlab.userfiles.reading import absent
 
 
 class CorpusError(ValueError):

@@ -14,10 +14,10 @@ from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files, named_paths
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
-from captionlab.places import Place
+from captionlab.images.places import Place
+from captionlab.jobs.progress import progress
 from captionlab.plugins import defined
-from captionlab.progress import progress
-from captionlab.tables import ROW_GROUP
+from captionlab.storage.tables import ROW_GROUP
 
 logger = logging.getLogger(__name__)
 

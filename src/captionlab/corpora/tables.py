@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from captionlab.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
-from captionlab.tables import GROUP_BYTES, TableWriter
+from captionlab.storage.schemas import CAPTIONS, IMAGES, OBJECTS, REJECTS, SCENE_CAPTIONS
+from captionlab.storage.tables import GROUP_BYTES, TableWriter
 
 TABLES = {
     "images": IMAGES,

@@ -12,9 +12,9 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from captionlab.groups import Groups
-from captionlab.schemas import embeddings_schema
-from captionlab.tables import TableError, TableSchema, read_metadata, read_schema
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import embeddings_schema
+from captionlab.storage.tables import TableError, TableSchema, read_metadata, read_schema
 
 # Key of the metadata that has the shape of an embedding, if it is not a vector.
 SHAPE = "shape"

@@ -16,13 +16,13 @@ from torch import Tensor
 
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
-from captionlab.groups import Groups
-from captionlab.pixels import open_image
-from captionlab.places import PLACE, place_of
-from captionlab.progress import progress
-from captionlab.schemas import IMAGES, embeddings_schema
-from captionlab.shards import shard_rows
-from captionlab.tables import TableWriter
+from captionlab.images.pixels import open_image
+from captionlab.images.places import PLACE, place_of
+from captionlab.jobs.progress import progress
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES, embeddings_schema
+from captionlab.storage.shards import shard_rows
+from captionlab.storage.tables import TableWriter
 
 Prepared = TypeVar("Prepared")
 

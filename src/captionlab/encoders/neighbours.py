@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from captionlab.progress import progress
-from captionlab.schemas import IMAGE_ID
-from captionlab.tables import Column, TableError, TableSchema, read_table
+from captionlab.jobs.progress import progress
+from captionlab.storage.schemas import IMAGE_ID
+from captionlab.storage.tables import Column, TableError, TableSchema, read_table
 
 NEIGHBOURS = TableSchema(
     "neighbours",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.encoders.encoder import Encoder
-from captionlab.model_config import NAME, made_here, refuse_other
 from captionlab.networks.checkpoints import CheckpointError, check_fit, read_checkpoint
 from captionlab.plugins import defined, family_class
+from captionlab.userfiles.model_config import NAME, made_here, refuse_other
 
 
 def load_encoder(directory: str | os.PathLike[str], device: str = "cpu") -> Encoder:

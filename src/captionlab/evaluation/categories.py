@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from captionlab.corpora.toyworld.lexicon import NOUNS as TOYWORLD
-from captionlab.files import read_yaml
+from captionlab.storage.files import read_yaml
 from captionlab.texts.plurals import regular_plural
 from captionlab.texts.tagging import NOUNS
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from captionlab.tables import read_metadata
+from captionlab.storage.tables import read_metadata
 
 
 def devices_of(paths: Iterable[str]) -> str:

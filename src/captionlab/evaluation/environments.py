@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from captionlab.cache import cache_folder
 from captionlab.evaluation.processes import CommandError, run
-from captionlab.files import digest
+from captionlab.storage.cache import cache_folder
+from captionlab.storage.files import digest
 
 # Time limit, in seconds, for conda to make an environment.
 MAKING = 3600.0

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.given import GivenError, json_line, text_lines
-from captionlab.groups import Groups
-from captionlab.pixels import open_image
-from captionlab.places import PLACE, place_of
-from captionlab.schemas import IMAGES
+from captionlab.images.pixels import open_image
+from captionlab.images.places import PLACE, place_of
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES
+from captionlab.userfiles.reading import GivenError, json_line, text_lines
 
 # References, and files, by image id.
 Texts = Mapping[str, Sequence[str]]

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from captionlab.evaluation.references import read_references
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED, TOKENS
-from captionlab.tables import TableSchema, read_table
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED, TOKENS
+from captionlab.storage.tables import TableSchema, read_table
 
 Row = dict[str, Any]
 # The key of a caption: its image, and its index among the captions of the image.

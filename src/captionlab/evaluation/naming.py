@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from captionlab.corpora.toyworld.lexicon import NOUNS
-from captionlab.intervals import Ends, bootstrap_share_interval, resampled_sums
+from captionlab.statistics.intervals import Ends, bootstrap_share_interval, resampled_sums
 from captionlab.texts.plurals import regular_plural
 
 # A caption: the id of its image, and its text.

@@ -2,8 +2,8 @@
 
 import os
 
-from captionlab.schemas import TOKENS
-from captionlab.tables import read_table
+from captionlab.storage.schemas import TOKENS
+from captionlab.storage.tables import read_table
 
 
 def read_references(path: str | os.PathLike[str], max_per_image: int | None = None) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from captionlab.cache import once
+from captionlab.storage.cache import once
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Coordinates:
 def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     """Put the jars that a pom.xml names into a folder, with a status.json that lists the jars and their sha256.
 
-    A jar is taken from the cache (captionlab.cache) if an earlier run left it there, or from the local Maven repository
+    A jar is taken from the cache (captionlab.storage.cache) if an earlier run left it there, or from the local Maven repository
     (M2_REPO, else ~/.m2/repository); else it is downloaded. The folder appears when all jars are there. Raises
     ModelsUnavailable if a jar cannot be downloaded. Raises ModelsCorrupt if a checksum is wrong or missing.
     """

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from captionlab import paths
-from captionlab.intervals import (
+from captionlab.plugins import work_module
+from captionlab.statistics.intervals import (
     Ends,
     bootstrap_interval,
     bootstrap_p_value,
@@ -30,9 +30,9 @@ from captionlab.intervals import (
     seeds_interval,
     share_interval,
 )
-from captionlab.plugins import work_module
-from captionlab.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
-from captionlab.tables import read_schema
+from captionlab.storage import paths
+from captionlab.storage.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
+from captionlab.storage.tables import read_schema
 
 # Trainings of a captioner that differ by their seed, by captioner.
 Names = Mapping[str, Sequence[str]]

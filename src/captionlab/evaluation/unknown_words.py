@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence, Set
 import numpy as np
 
 from captionlab.evaluation.naming import words
-from captionlab.intervals import Ends, resampled_sums, share_interval
 from captionlab.networks.words import UNKNOWN
+from captionlab.statistics.intervals import Ends, resampled_sums, share_interval
 
 _UNKNOWN = re.compile(rf"\b{UNKNOWN}\b")
 

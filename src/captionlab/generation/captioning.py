@@ -10,8 +10,8 @@ from captionlab.captioners.images import stream_images
 from captionlab.generation.captions import generated_rows
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.progress import progress
 
 
 def caption_images(

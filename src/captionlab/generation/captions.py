@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from captionlab.delimited import delimited
-from captionlab.given import json_line, read_json, text_lines, whole_lines
-from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.tables import read_table
+from captionlab.storage.schemas import CAPTIONS, IMAGES
+from captionlab.storage.tables import read_table
+from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.reading import json_line, read_json, text_lines, whole_lines
 
 
 class CaptionFileError(ValueError):

@@ -21,7 +21,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from captionlab.cache import cache_folder
+from captionlab.storage.cache import cache_folder
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,15 @@ DAYS = 30  # that fingerprints of sources are kept; those that are still needed 
 # provenance.
 PLUMBING = frozenset(
     f"captionlab.{name}"
-    for name in ("failures", "progress", "provenance", "scripting", "slots", "tracking.tracker", "tracking.updates")
+    for name in (
+        "jobs.failures",
+        "jobs.progress",
+        "jobs.provenance",
+        "jobs.scripting",
+        "jobs.slots",
+        "tracking.tracker",
+        "tracking.updates",
+    )
 )
 
 
@@ -189,7 +197,7 @@ class Fingerprints:
 
     Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept by
     the digest of the sources, for the next process, as every job of a cluster is one: in the user's cache folder
-    (captionlab.cache), or where that cannot be written, as in a pod, in the working directory. Processes that write at
+    (captionlab.storage.cache), or where that cannot be written, as in a pod, in the working directory. Processes that write at
     once replace each other's file, and what is lost by that is found again.
     """
 

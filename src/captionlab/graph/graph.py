@@ -6,18 +6,18 @@ from typing import Any
 
 from snakemake.exceptions import ApiError
 
-from captionlab import paths
 from captionlab.config.blocks import Block
 from captionlab.config.judged import with_judgements
 from captionlab.config.seeds import SECTIONS, trainings
 from captionlab.config.settings import Settings
 from captionlab.config.snapshots import with_snapshots
 from captionlab.config.whole import ConfigError, checked, named_paths
-from captionlab.failures import locked
 from captionlab.graph.documents import Documents
 from captionlab.graph.missing import MissingFiles
 from captionlab.graph.retrieving import Retrieving, retrieval
 from captionlab.graph.tagger import tagger_of
+from captionlab.jobs.failures import locked
+from captionlab.storage import paths
 
 
 class Refusal(ApiError):

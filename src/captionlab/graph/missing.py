@@ -5,16 +5,16 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from captionlab import paths
 from captionlab.config.blocks import JUDGED, Block, located
 from captionlab.config.families import captioners, encoders, judgement_readers
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.corpora.inputs import input_mistakes
-from captionlab.given import absent
 from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.scores import environments
 from captionlab.graph.tagger import BUNDLED_TAGGER
+from captionlab.storage import paths
+from captionlab.userfiles.reading import absent
 
 # How the names of scripts end.
 SCRIPTS = (".py", ".sh", ".R", ".pl", ".jl")

@@ -5,15 +5,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
 from captionlab.config.blocks import line_of, model_kind, needs_parent, root_of
 from captionlab.config.families import rewards, rewards_in, scorers
 from captionlab.config.whole import named_paths
 from captionlab.corpora.inputs import input_files
 from captionlab.graph.software import Loaded, Software, plugins
 from captionlab.plugins import work_module
-from captionlab.shards import shard_names
 from captionlab.sources.table import hub_folder
+from captionlab.storage import paths
+from captionlab.storage.shards import shard_names
 
 # The files of a captioner, by the names that they have in rules.
 CAPTIONER = {"config": "config.json", "weights": "model.safetensors", "tokenizer": "tokenizer.json"}

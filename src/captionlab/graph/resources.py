@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
+from captionlab.storage import paths
 
 # Of these tables a job holds something else than its rule says of its features: of regions a few groups of rows,
 # however many there are (`base` has room for them); of tags, objects of Python.

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
 from captionlab.config.blocks import Block
-from captionlab.given import absent
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import hub_models, hub_source, read_sources, serving
+from captionlab.storage import paths
+from captionlab.userfiles.reading import absent
 
 
 def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:

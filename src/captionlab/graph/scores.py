@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from captionlab import paths
 from captionlab.config.blocks import JUDGED, Block, has_captions, root_of
 from captionlab.config.families import asked_tables, score_tables
 from captionlab.config.metrics import MetricFacts
 from captionlab.graph.trainings import Trainings
+from captionlab.storage import paths
 
 # The metric whose scores are made by commands of the section `metrics`.
 COMMAND, SECTION = "command", "metrics"

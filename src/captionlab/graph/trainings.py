@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from captionlab import paths
 from captionlab.config.blocks import (
     JUDGED,
     OF_REFERENCES,
@@ -18,6 +17,7 @@ from captionlab.config.blocks import (
 from captionlab.config.families import captioners
 from captionlab.config.snapshots import training_of
 from captionlab.graph.models import Models
+from captionlab.storage import paths
 
 # Keys of a captioner that its inputs or other parameters stand for.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")

@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from captionlab.files import read_yaml
+from captionlab.storage.files import read_yaml
 
 
 @cache  # for each a file is parsed

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from captionlab.intervals import resampled_sums
+from captionlab.statistics.intervals import resampled_sums
 
 TAU_B, TAU_C, PEARSON, ACCURACY = "tau-b", "tau-c", "Pearson", "accuracy"
 # Resamples of an undefined coefficient, and the reasons why a coefficient is undefined.

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import (
+from captionlab.judgements.coefficients import Agreement, preference_agreements, rating_agreements
+from captionlab.statistics.intervals import (
     bootstrap_interval,
     bootstrap_p_value,
     paired_share_interval,
     share_interval,
 )
-from captionlab.judgements.coefficients import Agreement, preference_agreements, rating_agreements
 
 # The key of a judged caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]

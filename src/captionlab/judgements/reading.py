@@ -14,12 +14,12 @@ from typing import Any
 from captionlab.config.blocks import JUDGED
 from captionlab.corpora.inputs import CorpusError
 from captionlab.generation.captions import generated_rows, one_line
-from captionlab.groups import read_chosen
 from captionlab.judgements.readers.entries import Described, Preferred, Rated
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
 from captionlab.plugins import defined, facts
-from captionlab.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
-from captionlab.tables import TableSchema, read_table, write_table
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
+from captionlab.storage.tables import TableSchema, read_table, write_table
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from captionlab.schemas import CAPTION_INDEX, IMAGE_ID
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.schemas import CAPTION_INDEX, IMAGE_ID
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
 _KEY = {"image_id": IMAGE_ID, "caption_index": CAPTION_INDEX}

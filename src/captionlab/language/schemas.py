@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from captionlab.schemas import CAPTION_KEY, CORPUS
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.schemas import CAPTION_KEY, CORPUS
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 

@@ -15,8 +15,8 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from captionlab.files import replacing
 from captionlab.networks.compact import read_safetensors
+from captionlab.storage.files import replacing
 
 
 class CheckpointError(ValueError):

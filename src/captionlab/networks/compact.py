@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from captionlab.files import replacing
+from captionlab.storage.files import replacing
 
 # Key of the metadata that has the full number of rows of each table, by its name.
 SIZES = "captionlab.rows"

@@ -14,8 +14,8 @@ from typing import Self, TypeVar
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-from captionlab.given import text_lines
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.userfiles.reading import text_lines
 
 T = TypeVar("T")
 PADDING, UNKNOWN, START, END, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.vinvl.captioner import Vinvl
-from captionlab.progress import progress
+from captionlab.jobs.progress import progress
 from captionlab.regions.removal import Removal
 from captionlab.regions.tagged_regions import TaggedRegions
 

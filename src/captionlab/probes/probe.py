@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.progress import progress
+from captionlab.jobs.progress import progress
 
 FOREST, MLP, RANDOM = PROBES = ("random-forest", "mlp", "random")
 SCENES, SHUFFLED = "scenes", "shuffled"

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pyarrow as pa
 
-from captionlab.schemas import IMAGE_ID, REMOVED, ROLE
-from captionlab.tables import Column, TableSchema, read_schema, read_table
+from captionlab.storage.schemas import IMAGE_ID, REMOVED, ROLE
+from captionlab.storage.tables import Column, TableSchema, read_schema, read_table
 
 _STRING, _INT, _LONG, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
 _PROBE = Column(_STRING, "random-forest, mlp or random")

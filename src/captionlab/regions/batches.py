@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow.compute
 
-from captionlab.groups import Groups
-from captionlab.order import Places
 from captionlab.regions.tables import stored_schema
-from captionlab.tables import TableError
+from captionlab.storage.order import Places
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.tables import TableError
 
 if TYPE_CHECKING:
     import torch

@@ -23,7 +23,7 @@ from typing import Any
 import lmdb
 import numpy as np
 
-from captionlab.progress import progress
+from captionlab.jobs.progress import progress
 from captionlab.regions.plain_values import decode_msgpack, decode_pickle
 from captionlab.regions.tables import ImageRegions, RegionError
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.schemas import regions_schema
-from captionlab.tables import TableError, TableSchema, TableWriter, read_schema
+from captionlab.storage.schemas import regions_schema
+from captionlab.storage.tables import TableError, TableSchema, TableWriter, read_schema
 
 # Bytes of features in a group of rows, which is read as a whole for any of its images, and its largest number of rows.
 REGION_GROUP_BYTES, GROUP_ROWS = 4 << 20, 8192

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.regions.tags import TAGS, read_tags
-from captionlab.tables import read_schema_name
+from captionlab.storage.order import Places
+from captionlab.storage.tables import read_schema_name
 
 Paths = Iterable[str | os.PathLike[str]]
 # Number of values that describe the box of a region.

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from captionlab.regions.readers import known_as, lines_about
 from captionlab.regions.tables import RegionError, stored_schema
-from captionlab.schemas import IMAGE_ID
-from captionlab.tables import Column, TableError, TableSchema, TableWriter, read_table
+from captionlab.storage.schemas import IMAGE_ID
+from captionlab.storage.tables import Column, TableError, TableSchema, TableWriter, read_table
 
 logger = logging.getLogger(__name__)
 

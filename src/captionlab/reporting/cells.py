@@ -15,7 +15,7 @@ from captionlab.reporting.evidence import NON_INFERIORITY
 from captionlab.reporting.printed import NEARNESS
 from captionlab.reporting.render import Link, Table
 from captionlab.reporting.runs import Row
-from captionlab.tables import Column, TableSchema, read_table, write_table
+from captionlab.storage.tables import Column, TableSchema, read_table, write_table
 
 CELLS = TableSchema(
     "cells of tables",

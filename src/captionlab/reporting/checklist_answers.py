@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from captionlab import paths
-from captionlab.intervals import RESAMPLES
 from captionlab.reporting.checklist import Answer, Question, unknown
 from captionlab.reporting.costs import clock
 from captionlab.reporting.facts import Counts, Validated, many
@@ -15,6 +13,8 @@ from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.reproduction_table import OUTCOMES, outcomes
 from captionlab.reporting.runs import Row, trainings
 from captionlab.reporting.sheets import INTERVALS
+from captionlab.statistics.intervals import RESAMPLES
+from captionlab.storage import paths
 
 CLAIMS, MODELS, COMPUTE = "claims and limits", "models and their training", "what it cost"
 DATA, EVALUATION, PEOPLE, CODE = "data and licences", "evaluation", "people", "code, and what only authors know"
@@ -311,7 +311,7 @@ def _code(known: Known) -> Iterator[Question]:
     yield Question(CODE, "code", "where is the code?", said, "README.md", "C4", "5")
     said = [
         Answer(f"snakemake --cores all {paths.TABLES}/, with the config {run['config']!r} and seed {run['seed']}"),
-        Answer("what each file was made from: python -m captionlab.tracing FILE"),
+        Answer("what each file was made from: python -m captionlab.jobs.tracing FILE"),
     ]
     yield Question(
         CODE, "how to repeat it", "how is it made again?", said, "docs/tracing.md, CITATION.cff", "C2", "4, 5"

@@ -11,7 +11,6 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
-from captionlab.files import read_yaml
 from captionlab.reporting.cells import Cells, links_to, places_behind
 from captionlab.reporting.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.evidence import COLUMNS, ENDS, NON_INFERIORITY, Claim, Evidence, EvidenceClaim
@@ -19,6 +18,7 @@ from captionlab.reporting.render import Block, Cell, Column, Link, Table, Value,
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Place, Row, link_of, trainings
 from captionlab.reporting.sheets import PROVENANCE, table_of
+from captionlab.storage.files import read_yaml
 
 SCOPES = ("captioner", "metric", "retriever", "corpus")
 ALL = "all comparisons"

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from captionlab.files import replacing, replacing_folder
-from captionlab.paths import PICTURES
 from captionlab.reporting.formats.markdown import escape_markdown
 from captionlab.reporting.formats.page import html_page
 from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.render import FORMATS
+from captionlab.storage.files import replacing, replacing_folder
+from captionlab.storage.paths import PICTURES
 
 File = str | os.PathLike[str]
 

@@ -1,6 +1,6 @@
 """Markdown comparison of two runs: what differs in how they were made, and which cells of their tables moved.
 
-The settings of a run are read from the provenance files that its jobs left (captionlab.provenance). Two runs can
+The settings of a run are read from the provenance files that its jobs left (captionlab.jobs.provenance). Two runs can
 therefore be compared even if their configs are lost or were edited.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from captionlab import paths
-from captionlab.provenance import written
+from captionlab.jobs.provenance import written
 from captionlab.reporting.costs import TIMED_TABLES
 from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.sheets import PROVENANCE
+from captionlab.storage import paths
 
 INTERVAL = ("value", "ci_low", "ci_high")
 # Columns that follow from the value, or that do not identify a cell.

@@ -1,6 +1,6 @@
 """Costs of a run by job and by stage, and estimated costs of pending jobs.
 
-Each script measures itself and writes the result below results/cost/, under the name of its log (captionlab.scripting).
+Each script measures itself and writes the result below results/cost/, under the name of its log (captionlab.jobs.scripting).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from captionlab.reporting.formats.markdown import markdown_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
-from captionlab.tables import Column as Stored
-from captionlab.tables import TableSchema, damage_named
+from captionlab.storage.tables import Column as Stored
+from captionlab.storage.tables import TableSchema, damage_named
 
 COSTS = TableSchema(
     "costs of a run",

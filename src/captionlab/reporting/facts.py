@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from captionlab.reporting.runs import Row
-from captionlab.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
-from captionlab.tables import read_table
+from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
+from captionlab.storage.tables import read_table
 
 AnyPath = str | os.PathLike[str]
 VALIDATION = "validation_"  # prefix of the statistics of the validation in a training log

@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from captionlab.files import replacing
-from captionlab.provenance import current
+from captionlab.jobs.provenance import current
 from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.runs import Measured
+from captionlab.storage.files import replacing
 
 Style = Mapping[str, Any]
 # Draws a figure for a width in inches.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from captionlab.provenance import read_so_far
+from captionlab.jobs.provenance import read_so_far
 
 # Number of inputs that are named below a table. docs/tracing.md explains how to find the others.
 SHOWN = 3

@@ -3,7 +3,7 @@
 import os
 from urllib.parse import urlencode
 
-from captionlab import paths
+from captionlab.storage import paths
 
 # Path from a page in the folder of all tables.
 PAGE = os.path.relpath(paths.browser("index.html"), paths.TABLES)

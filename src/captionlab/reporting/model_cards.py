@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab import paths
-from captionlab.model_config import WEIGHTS
 from captionlab.reporting.card_results import Results
 from captionlab.reporting.costs import clock
 from captionlab.reporting.facts import Counts, Trained, Validated, many
@@ -18,6 +16,8 @@ from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.runs import Row
 from captionlab.reporting.validity import CONDITIONS
+from captionlab.storage import paths
+from captionlab.userfiles.model_config import WEIGHTS
 
 UNKNOWN = "unknown"
 KINDS = {"captioners": "image captioner", "encoders": "encoder of images and texts", "scorers": "image-text scorer"}
@@ -184,7 +184,7 @@ def _training(model: Trained, context: Context) -> list[str]:
         *_cost(model.cost),
         f"- Software: captionlab at commit {escape_markdown(made['commit'])}, Python {made['python']}, "
         f"{escape_markdown(', '.join(versions))}",
-        f"- Everything that it was made from: `python -m captionlab.tracing {_file(model)}`",
+        f"- Everything that it was made from: `python -m captionlab.jobs.tracing {_file(model)}`",
         "",
     ]
     settings = {

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionlab import paths
 from captionlab.reporting.costs import clock
 from captionlab.reporting.formats.markdown import markdown_rows
 from captionlab.reporting.parameters import flat_parameters
 from captionlab.reporting.render import MISSING
 from captionlab.reporting.runs import Row
+from captionlab.storage import paths
 
 # Number of jobs of a rule, and of parameters of a job, that are listed.
 SHOWN = 3
@@ -129,7 +129,9 @@ def _changes(job: Any, folder: Path) -> list[str]:
     if not path.is_file():
         return []
     before = json.loads(path.read_text(encoding="utf-8"))["params"]
-    now = json.loads(json.dumps(dict(job.params.items()), default=str))  # in the form that captionlab.provenance writes
+    now = json.loads(
+        json.dumps(dict(job.params.items()), default=str)
+    )  # in the form that captionlab.jobs.provenance writes
     old, new = flat_parameters(before), flat_parameters(now)
     words = [
         f"{name} {new.get(name, MISSING)}, was {old.get(name, MISSING)}"

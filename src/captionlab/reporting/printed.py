@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from captionlab.intervals import SIMILAR
 from captionlab.reporting.published import Published
 from captionlab.reporting.runs import Row
+from captionlab.statistics.intervals import SIMILAR
 
 # Row, column and metric of a table, without the table.
 Place = tuple[str, str, str]

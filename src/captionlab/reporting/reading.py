@@ -10,7 +10,7 @@ from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.printed import Sides, printed_difference
 from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.runs import Row
-from captionlab.tables import TableSchema, read_metadata, read_table
+from captionlab.storage.tables import TableSchema, read_metadata, read_table
 
 Rows = list[dict[str, Any]]
 Provenance = Mapping[str, Any]

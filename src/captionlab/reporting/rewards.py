@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.naming import different, words
-from captionlab.intervals import ANY, Ends, bootstrap_interval, resampled_sums
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
+from captionlab.statistics.intervals import ANY, Ends, bootstrap_interval, resampled_sums
 
 RECORD_COLUMNS = (
     "captioner", "parent", "corpus", "reward", "value", "ci_low", "ci_high", "n", "before", "after", "commonest",

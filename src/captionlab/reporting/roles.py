@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import LOWER, NEITHER, Metric, Names, Result, mean, mean_interval, paired_interval
-from captionlab.intervals import FROM_0, difference_bounds, geometric_interval, seeds_interval
+from captionlab.statistics.intervals import FROM_0, difference_bounds, geometric_interval, seeds_interval
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.

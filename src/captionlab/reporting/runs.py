@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
-from captionlab.intervals import independent_difference
 from captionlab.reporting.links import captions_link
 from captionlab.reporting.published import Published
+from captionlab.statistics.intervals import independent_difference
 
 Row = Mapping[str, Any]
 # Columns that identify a number.

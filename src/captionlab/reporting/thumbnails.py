@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from captionlab.pixels import open_image
+from captionlab.images.pixels import open_image
 
 SIDE = 240
 

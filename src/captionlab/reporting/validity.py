@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from captionlab.intervals import Ends
 from captionlab.reporting.render import Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.rewards import Change
 from captionlab.reporting.runs import Row
 from captionlab.reporting.sheets import PROVENANCE, table_of
+from captionlab.statistics.intervals import Ends
 
 RELATIONS = {"≥": operator.ge, ">": operator.gt, "<": operator.lt, "≤": operator.le}
 RECORD_COLUMNS = (

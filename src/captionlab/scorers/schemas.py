@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.tables import Column, TableSchema
 
 MATCHING = TableSchema(
     "accuracy of a scorer",

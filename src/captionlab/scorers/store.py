@@ -10,12 +10,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from captionlab.files import replacing
-from captionlab.model_config import NAME, made_here, refuse_other, with_sizes_beside
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
 from captionlab.plugins import family_class, own_keys
 from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
+from captionlab.storage.files import replacing
+from captionlab.userfiles.model_config import NAME, made_here, refuse_other, with_sizes_beside
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
 

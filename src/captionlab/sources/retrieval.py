@@ -19,9 +19,9 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionlab.files import replacing
-from captionlab.given import GivenError, read_json
 from captionlab.sources.table import DiskFull, Source, SourceError, commit, is_there, written_badly
+from captionlab.storage.files import replacing
+from captionlab.userfiles.reading import GivenError, read_json
 
 if TYPE_CHECKING:
     from captionlab.sources.transfer import Remote

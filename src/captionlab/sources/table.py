@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from captionlab.files import read_yaml
-from captionlab.paths import RESOURCES
+from captionlab.storage.files import read_yaml
+from captionlab.storage.paths import RESOURCES
 
 TABLE = RESOURCES / "sources.yaml"
 _UNITS = {"MB": 10**6, "GB": 10**9}

@@ -18,7 +18,7 @@ from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers
 
-from captionlab.progress import Bar
+from captionlab.jobs.progress import Bar
 from captionlab.sources.table import DiskFull, SourceError
 from captionlab.sources.unpacking import check_room
 

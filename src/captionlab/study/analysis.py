@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.intervals import NOTHING, RESAMPLES, bootstrap_p_value, bootstrap_share_interval, share_interval
+from captionlab.statistics.intervals import (
+    NOTHING,
+    RESAMPLES,
+    bootstrap_p_value,
+    bootstrap_share_interval,
+    share_interval,
+)
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 
 Answer = Mapping[str, Any]

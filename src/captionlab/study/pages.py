@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
-from captionlab.pixels import open_image
+from captionlab.images.pixels import open_image
 
 SIZE = 400  # height and width in pixels: sharp on a large screen, and ten images take about 300 kB
 QUALITY = 88

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from captionlab.delimited import delimited
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
+from captionlab.userfiles.delimited import delimited
 
 logger = logging.getLogger(__name__)
 MISTAKES_ALLOWED = 1  # participants who miss more controls than this are left out of the analysis (appendix A)

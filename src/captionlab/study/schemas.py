@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE, _BOOL = pa.string(), pa.int32(), pa.float64(), pa.bool_()
 _BLOCK = Column(_INT, "block of screens that one participant sees, from 1; 0 is the example")

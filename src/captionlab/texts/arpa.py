@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from captionlab.files import replacing
+from captionlab.storage.files import replacing
 from captionlab.texts.ngram import END, LOG_ZERO, START, NgramModel, find
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from captionlab.paths import RESOURCES
+from captionlab.storage.paths import RESOURCES
 from captionlab.texts.unknown import UNKNOWN
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from captionlab.groups import read_chosen
-from captionlab.pixels import open_image
-from captionlab.places import PLACE
-from captionlab.schemas import IMAGES
+from captionlab.images.pixels import open_image
+from captionlab.images.places import PLACE
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import IMAGES
 from captionlab.tracking.updates import Example
 
 logger = logging.getLogger(__name__)

@@ -12,15 +12,15 @@ import torch
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
-from captionlab.distributed import is_first
-from captionlab.files import replacing_folder
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.processes import is_first
+from captionlab.jobs.scripting import device, folder_of
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.plugins import defined
-from captionlab.schemas import TRAINING
-from captionlab.scripting import device, folder_of
-from captionlab.tables import read_table, write_table
+from captionlab.storage.files import replacing_folder
+from captionlab.storage.schemas import TRAINING
+from captionlab.storage.tables import read_table, write_table
 from captionlab.training.loop.batches import Batches, ImageBatch
 from captionlab.training.loop.checkpoints import Changing, Training, remove
 from captionlab.training.loop.data import TrainingData, references, training_images

@@ -12,8 +12,8 @@ import torch
 from captionlab.captioners.captioner import Captioner
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.progress import progress
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.rewards.reward import Reward

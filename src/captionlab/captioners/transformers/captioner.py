@@ -30,10 +30,10 @@ from captionlab.captioners.prompts import (
     read_prompt,
     write_processor,
 )
-from captionlab.files import replacing_folder
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.storage.files import replacing_folder
 
 logger = logging.getLogger(__name__)
 

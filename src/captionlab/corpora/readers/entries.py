@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
-from captionlab.places import Place
+from captionlab.images.places import Place
 
 
 @dataclass(frozen=True, slots=True)

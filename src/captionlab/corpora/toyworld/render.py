@@ -11,7 +11,7 @@ from captionlab.corpora.toyworld.domains import DOMAINS, Domain
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.places import Place
+from captionlab.images.places import Place
 
 # Number of images that are held in memory before they are written.
 _BATCH = 2048

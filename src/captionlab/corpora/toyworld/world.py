@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from captionlab.corpora.toyworld.domains import EVEN, Domain
-from captionlab.paths import RESOURCES
+from captionlab.storage.paths import RESOURCES
 
 SIDE = 64
 LOOKALIKES = 10

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from captionlab.encoders.encoder import Encoder
 from captionlab.encoders.images import crop, normalise
-from captionlab.model_config import NAME, read_config, refuse_other
 from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
+from captionlab.userfiles.model_config import NAME, read_config, refuse_other
 
 EPSILON = 1e-6
 # Epsilon of a BlipVisionConfig that does not set it.

@@ -19,9 +19,9 @@ from transformers.models.siglip.modeling_siglip import SiglipModel
 
 from captionlab.encoders.encoder import DualEncoder
 from captionlab.encoders.images import squeeze
-from captionlab.model_config import NAME, read_config, refuse_other
 from captionlab.networks.bert import check_heads, said
 from captionlab.networks.checkpoints import CheckpointError, count_layers, read_checkpoint
+from captionlab.userfiles.model_config import NAME, read_config, refuse_other
 
 # The token that ends and pads a text.
 END = "</s>"

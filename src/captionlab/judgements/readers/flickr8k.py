@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.given import text_lines
+from captionlab.userfiles.reading import text_lines
 
 
 def captions_of_flickr8k(file: Path) -> dict[str, str]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from captionlab.evaluation.rows import row
-from captionlab.intervals import bootstrap_share_interval, resampled_sums
 from captionlab.language.statistics import associate, associated_pairs, of_speech
 from captionlab.reporting.runs import Row
+from captionlab.statistics.intervals import bootstrap_share_interval, resampled_sums
 
 EXPERIMENT = "adjectives"
 MEASURE = "colours among the top adjectives"

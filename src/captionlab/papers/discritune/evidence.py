@@ -18,7 +18,7 @@ from captionlab.reporting.published import Published, read_published
 from captionlab.reporting.reading import read_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.runs import Place, Run
-from captionlab.schemas import COMPARISONS, SUMMARY
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.study.schemas import ACCURACY, PAIRWISE
 
 # Experiments about the captioners of Tables 1 to 5.

@@ -13,20 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
-from captionlab.groups import read_chosen
-from captionlab.places import PLACE
+from captionlab.images.places import PLACE
 from captionlab.reporting.boards import BOLD, GREY, Board, words
 from captionlab.reporting.figures import Draw, Look, Style, legend, line, looks, panels, side_by_side
 from captionlab.reporting.published import read_published
 from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row
-from captionlab.schemas import IMAGES, SUMMARY, TRAINING
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import IMAGES, SUMMARY, TRAINING
+from captionlab.storage.tables import read_table
 from captionlab.study.pages import file_name, pictures
 from captionlab.study.psychopy import COLUMNS, quoted
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ANSWERS, STIMULI
-from captionlab.tables import read_table
 
 Given = Mapping[str, Any]
 # The name that the validation of a training gives its CIDEr.

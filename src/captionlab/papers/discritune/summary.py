@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab import paths
 from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.nlg.metric import read_scores
 from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
@@ -30,7 +29,6 @@ from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import Job, Metric, Names, Result, caption_results, mean
-from captionlab.intervals import ANY, PER_CENT, SIMILAR, bootstrap_interval, difference_bounds, seeds_interval, within
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.adjectives import colour_rows
@@ -40,9 +38,19 @@ from captionlab.reporting.reading import Rows, read_rows
 from captionlab.reporting.reproduction import Reproduction
 from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
-from captionlab.schemas import RETRIEVAL as RETRIEVAL_RANKS
-from captionlab.schemas import TAGGED, TOKENS
-from captionlab.tables import read_table
+from captionlab.statistics.intervals import (
+    ANY,
+    PER_CENT,
+    SIMILAR,
+    bootstrap_interval,
+    difference_bounds,
+    seeds_interval,
+    within,
+)
+from captionlab.storage import paths
+from captionlab.storage.schemas import RETRIEVAL as RETRIEVAL_RANKS
+from captionlab.storage.schemas import TAGGED, TOKENS
+from captionlab.storage.tables import read_table
 
 # Two texts of the same images, by the paper's labels: the claim is that more is gained on the first.
 DESCRIPTIONS, CAPTIONS = "Concadia-Descriptions", "Concadia-Captions"

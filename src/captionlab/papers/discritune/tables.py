@@ -36,7 +36,7 @@ from captionlab.reporting.reproduction import Reproduction, in_order
 from captionlab.reporting.runs import Place, Row, Run
 from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
 from captionlab.reporting.verdicts import CONTEXT, legend
-from captionlab.schemas import SUMMARY
+from captionlab.storage.schemas import SUMMARY
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS
 

@@ -11,7 +11,7 @@ from captionlab.papers.hl.run import MEASURES
 from captionlab.reporting.reading import Path, Rows
 from captionlab.reporting.roles import Results, difference_rows, value_rows
 from captionlab.reporting.runs import Row
-from captionlab.tables import read_table
+from captionlab.storage.tables import read_table
 
 METRICS = {
     "nlg": {name: metric for name, metric in nlg.METRICS.items() if name in MEASURES},

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionlab.evaluation.rows import row
-from captionlab.intervals import (
+from captionlab.papers.probing.roles import MODELS
+from captionlab.reporting.reading import Rows
+from captionlab.reporting.reproduction import in_order
+from captionlab.reporting.runs import Row
+from captionlab.statistics.intervals import (
     ANY,
     RESAMPLES,
     SIMILAR,
@@ -17,10 +21,6 @@ from captionlab.intervals import (
     share_interval,
     within,
 )
-from captionlab.papers.probing.roles import MODELS
-from captionlab.reporting.reading import Rows
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Row
 
 # Measures that are 0 or 100 for each caption.
 SHARES = ("preferred", "chosen")

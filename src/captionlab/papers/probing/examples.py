@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images
-from captionlab.groups import read_chosen
+from captionlab.images.places import PLACE
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.roles import MODELS, REFERENCE
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.places import PLACE
 from captionlab.reporting.reading import Path, Provenance, read_rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Place, Row
 from captionlab.reporting.sheets import PROVENANCE, Sheet
 from captionlab.reporting.thumbnails import thumbnail
-from captionlab.schemas import ALIGNMENT, GENERATED, IMAGES
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 
 EXAMPLES = 3
 RECORD_COLUMNS = ("corpus", "image_id", "part", "label", "caption", "scorer", "score", "chosen", *PROVENANCE)

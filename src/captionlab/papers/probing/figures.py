@@ -31,7 +31,7 @@ from captionlab.reporting.figures import (
 )
 from captionlab.reporting.reading import Rows, read_by
 from captionlab.reporting.runs import Measured, Place, Row
-from captionlab.schemas import TAGGED
+from captionlab.storage.schemas import TAGGED
 from captionlab.texts.tagging import NOUNS
 
 Captions = Mapping[str, Sequence[Tagged]]

@@ -21,7 +21,6 @@ from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import Job, Metric, Result, caption_results, mean
-from captionlab.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
@@ -32,8 +31,9 @@ from captionlab.plugins import work_module
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
-from captionlab.schemas import ALIGNMENT, TAGGED
-from captionlab.tables import read_table
+from captionlab.statistics.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval
+from captionlab.storage.schemas import ALIGNMENT, TAGGED
+from captionlab.storage.tables import read_table
 from captionlab.texts.tagging import NOUNS
 from captionlab.texts.unknown import UNKNOWN
 

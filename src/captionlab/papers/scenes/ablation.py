@@ -7,15 +7,8 @@ from itertools import groupby
 import numpy as np
 
 from captionlab.ablation.comparison import Pair
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.intervals import (
-    SMALL_EFFECT,
-    bootstrap_interval,
-    paired_share_interval,
-    resampled_sums,
-    share_interval,
-    within,
-)
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -24,7 +17,14 @@ from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, int
 from captionlab.reporting.runs import Measured, Row
 from captionlab.reporting.sheets import Sheet
 from captionlab.reporting.verdicts import Verdict
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
+from captionlab.statistics.intervals import (
+    SMALL_EFFECT,
+    bootstrap_interval,
+    paired_share_interval,
+    resampled_sums,
+    share_interval,
+    within,
+)
 
 ABLATION = "ablation"
 NUMBERS = (

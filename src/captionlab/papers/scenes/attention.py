@@ -6,15 +6,15 @@ from dataclasses import asdict, replace
 from itertools import product
 
 from captionlab.ablation.comparison import mean_over_images
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.intervals import FROM_0, SIMILAR, Ends, within
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
 from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.runs import Row
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
+from captionlab.statistics.intervals import FROM_0, SIMILAR, Ends, within
 
 ATTENTION, SPECIAL = "attention", "special tokens"
 STATISTICS = {"deviation": "standard deviation of the attention", "mass": "attention mass"}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from captionlab.ablation.comparison import changed
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.intervals import SIMILAR, within
 from captionlab.papers.scenes.run import CAPTIONS, ScenesRun, scenes_sheet, three
 from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -16,7 +16,7 @@ from captionlab.reporting.reading import Provenance, Rows
 from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
 from captionlab.reporting.runs import Row, means
 from captionlab.reporting.sheets import PROVENANCE
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
+from captionlab.statistics.intervals import SIMILAR, within
 
 # The headings of the paper's Table 1 -> our metrics.
 METRICS = {"B4": "BLEU@4", "M": "METEOR", "RL": "ROUGE-L", "CIDEr": "CIDEr", "SPICE": "SPICE"}

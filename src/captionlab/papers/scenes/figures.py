@@ -18,6 +18,7 @@ from scipy.stats import gaussian_kde
 from captionlab.ablation.comparison import Pair, changed, pairs
 from captionlab.attention.density import REACH
 from captionlab.attention.schemas import BLOCKS, DENSITIES
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.papers.scenes.attention import ATTENTION, SPECIAL, drawing_tokens
 from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import Pages, read_run
@@ -27,7 +28,6 @@ from captionlab.reporting.boards import BOLD, GREY, MARKED, PLAIN, Board, Word, 
 from captionlab.reporting.figures import FAINT, Draw, Look, Style, bars, legend, looks, panels, side_by_side
 from captionlab.reporting.reading import read_by, read_rows
 from captionlab.reporting.runs import Row
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 # Larger side of a picture on a page and in a column, and space on a board, in inches.
 PICTURE, SMALL, GAP = 1.6, 1.0, 0.1

@@ -8,18 +8,18 @@ import pyarrow.parquet as pq
 
 from captionlab.ablation.schemas import ABLATED
 from captionlab.attention.schemas import MATRICES
-from captionlab.groups import read_chosen
+from captionlab.config.roles import ROLES
+from captionlab.images.places import PLACE
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import ScenesRun
-from captionlab.places import PLACE
 from captionlab.probes.schemas import read_encodings
 from captionlab.reporting.reading import Path, Rows, read_by, read_measured
 from captionlab.reporting.runs import Row
 from captionlab.reporting.thumbnails import thumbnail
-from captionlab.roles import ROLES
-from captionlab.schemas import IMAGES
-from captionlab.tables import read_table
+from captionlab.storage.row_groups import read_chosen
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
 
 
 def read_run(inputs: Row, params: Row) -> ScenesRun:

@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.intervals import (
+from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
+from captionlab.probes.probe import COMMONEST, MOST, RAREST
+from captionlab.reporting.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.reading import Provenance, Rows
+from captionlab.reporting.render import MISSING, Block, Column, Table
+from captionlab.reporting.runs import Row
+from captionlab.reporting.sheets import Sheet
+from captionlab.statistics.intervals import (
     SIMILAR,
     Ends,
     effective_units,
@@ -19,14 +27,6 @@ from captionlab.intervals import (
     splits_interval,
     within,
 )
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
-from captionlab.probes.probe import COMMONEST, MOST, RAREST
-from captionlab.reporting.builder import Line, Number, columns_of, rows_of
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Column, Table
-from captionlab.reporting.runs import Row
-from captionlab.reporting.sheets import Sheet
-from captionlab.roles import FINETUNED, PRETRAINED, ROLES
 
 # Experiments: probes of scenes, of scenes without their diagnostic objects, and of objects.
 PROBING, PROBING_ABLATED, PROBING_OBJECTS = "probes", "probes without diagnostic objects", "probes of objects"

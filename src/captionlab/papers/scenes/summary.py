@@ -3,6 +3,7 @@
 from captionlab.ablation.comparison import pairs
 from captionlab.ablation.schemas import ABLATED, EFFECTS
 from captionlab.attention.schemas import BLOCKS, CORRELATIONS, DIFFERENCES, OVERLAPS, RANKINGS, SHARES
+from captionlab.config.roles import ROLES
 from captionlab.papers.scenes.ablation import ablation_rows, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, special_rows
 from captionlab.papers.scenes.captions import caption_rows
@@ -11,8 +12,7 @@ from captionlab.papers.scenes.probes import object_probe_rows, probe_rows
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.runs import Row
-from captionlab.roles import ROLES
-from captionlab.schemas import COMPARISONS, SUMMARY
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
 
 TABLES = {
     "summary": SUMMARY, "comparisons": COMPARISONS, "differences": DIFFERENCES, "overlaps": OVERLAPS,

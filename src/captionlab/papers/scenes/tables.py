@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from captionlab.ablation.schemas import COVERAGE, PMI, SPLITS
 from captionlab.attention.schemas import CORRELATIONS, DIFFERENCES, OVERLAPS
+from captionlab.config.roles import FINETUNED
 from captionlab.papers.scenes.ablation import ablation_table
 from captionlab.papers.scenes.attention import attention_table, special_table
 from captionlab.papers.scenes.captions import changes_table, data_table, metrics_table
@@ -15,7 +16,6 @@ from captionlab.papers.scenes.run import ScenesRun
 from captionlab.reporting.reading import Provenance, measured_on, read_rows
 from captionlab.reporting.render import Table
 from captionlab.reporting.runs import Row
-from captionlab.roles import FINETUNED
 
 
 def _of_run(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:

@@ -4,13 +4,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from captionlab.files import replacing
-from captionlab.paths import PICTURES
 from captionlab.reporting.formats.csv import csv_text
 from captionlab.reporting.formats.html import html
 from captionlab.reporting.formats.latex import latex, pictures_of
 from captionlab.reporting.formats.markdown import markdown
 from captionlab.reporting.render import Table
+from captionlab.storage.files import replacing
+from captionlab.storage.paths import PICTURES
 
 
 def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> None:

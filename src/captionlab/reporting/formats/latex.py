@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
-from captionlab.paths import PICTURES
 from captionlab.reporting.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
+from captionlab.storage.paths import PICTURES
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0

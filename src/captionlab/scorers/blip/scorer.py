@@ -17,14 +17,14 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 
 from captionlab.encoders.clip.encoder import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
-from captionlab.groups import Groups
+from captionlab.images.places import PLACE
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
-from captionlab.places import PLACE
-from captionlab.schemas import IMAGES
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
-from captionlab.tables import TableError, read_table
+from captionlab.storage.row_groups import Groups
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import TableError, read_table
 
 _KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
 

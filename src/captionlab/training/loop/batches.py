@@ -1,4 +1,4 @@
-"""Batches of training data, in an order that depends only on the seed and the step (captionlab.order)."""
+"""Batches of training data, in an order that depends only on the seed and the step (captionlab.storage.order)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from captionlab.order import Order, Places
+from captionlab.storage.order import Order, Places
 
 
 class Batches:

@@ -19,11 +19,11 @@ from typing import Any
 import torch
 from torch.nn import Parameter
 
-from captionlab import paths
-from captionlab.distributed import is_first
-from captionlab.files import digest
-from captionlab.provenance import input_digests
-from captionlab.scripting import device, folder_of
+from captionlab.jobs.processes import is_first
+from captionlab.jobs.provenance import input_digests
+from captionlab.jobs.scripting import device, folder_of
+from captionlab.storage import paths
+from captionlab.storage.files import digest
 from captionlab.tracking.tracker import NOBODY, Run, Tracker
 
 logger = logging.getLogger(__name__)

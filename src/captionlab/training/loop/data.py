@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from captionlab.captioners.images import Rows
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.networks.tokenizer import Tokenizer
-from captionlab.order import Places
 from captionlab.regions.batches import RegionTable
-from captionlab.schemas import CAPTIONS, IMAGES
-from captionlab.tables import read_schema_name, read_table
+from captionlab.storage.order import Places
+from captionlab.storage.schemas import CAPTIONS, IMAGES
+from captionlab.storage.tables import read_schema_name, read_table
 
 logger = logging.getLogger(__name__)
 

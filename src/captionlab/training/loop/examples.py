@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from captionlab.schemas import TRAINING_CAPTIONS
-from captionlab.tables import write_table
+from captionlab.storage.schemas import TRAINING_CAPTIONS
+from captionlab.storage.tables import write_table
 from captionlab.tracking.updates import Example
 from captionlab.training.loop.checkpoints import Resumable
 

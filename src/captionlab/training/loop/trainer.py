@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from captionlab.distributed import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
-from captionlab.progress import progress
-from captionlab.schemas import TRAINING
-from captionlab.tables import write_table
+from captionlab.jobs.processes import add_up, is_first, largest, one_after_another, processes, share, wait_for_all
+from captionlab.jobs.progress import progress
+from captionlab.storage.schemas import TRAINING
+from captionlab.storage.tables import write_table
 from captionlab.tracking.tracker import NOBODY, Tracker
 from captionlab.tracking.updates import Update
 from captionlab.training.loop.batches import Batches

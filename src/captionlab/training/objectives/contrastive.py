@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build, encode_tokens, tokenise
 from captionlab.encoders.images import crop, decode, normalise
-from captionlab.progress import progress
+from captionlab.jobs.progress import progress
 from captionlab.training.loop.batches import CaptionBatch, CaptionBatches
 from captionlab.training.loop.data import texts_by_image
 from captionlab.training.loop.trainer import Objective, train

@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize
 
-from captionlab.intervals import resampled_sums, share_interval
-from captionlab.order import Order
-from captionlab.progress import progress
+from captionlab.jobs.progress import progress
 from captionlab.regions.batches import RegionBatch, RegionTable
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.scorer import NetworkScorer
+from captionlab.statistics.intervals import resampled_sums, share_interval
+from captionlab.storage.order import Order
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.trainer import Objective
 

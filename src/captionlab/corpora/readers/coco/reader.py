@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import AnnotatedObject, Entry, image_place, records, take
-from captionlab.given import read_json
+from captionlab.userfiles.reading import read_json
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.readers.entries import Entry, image_place, records, take
-from captionlab.given import read_json
+from captionlab.userfiles.reading import read_json
 
 # The experiments on discriminative finetuning cut the texts to this number of characters.
 CHARACTERS = 200

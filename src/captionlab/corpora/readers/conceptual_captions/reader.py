@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, image_place
-from captionlab.given import text_lines
+from captionlab.userfiles.reading import text_lines
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

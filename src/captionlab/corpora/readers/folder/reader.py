@@ -10,9 +10,9 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take, take_texts
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.delimited import delimited
-from captionlab.given import json_line, text_lines, whole_lines
-from captionlab.places import Place
+from captionlab.images.places import Place
+from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.reading import json_line, text_lines, whole_lines
 
 logger = logging.getLogger(__name__)
 

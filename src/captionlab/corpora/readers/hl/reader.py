@@ -9,7 +9,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, Scene, image_place, take, take_texts
-from captionlab.given import json_line, text_lines
+from captionlab.userfiles.reading import json_line, text_lines
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

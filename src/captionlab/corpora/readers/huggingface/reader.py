@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from captionlab.corpora.inputs import CorpusError, folder_of, input_files
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.places import Place
+from captionlab.images.places import Place
 
 # Number of rows in memory, and number of bytes of a file that are read ahead.
 BATCH, BUFFER = 32, 1 << 20

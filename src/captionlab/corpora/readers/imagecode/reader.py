@@ -8,8 +8,8 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take
-from captionlab.given import read_json
-from captionlab.places import Place
+from captionlab.images.places import Place
+from captionlab.userfiles.reading import read_json
 
 # Number of images in a set. The annotations name an image by its rank in the set.
 SET = 10

@@ -12,7 +12,7 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError, tars
 from captionlab.corpora.readers.entries import Entry
-from captionlab.places import Place
+from captionlab.images.places import Place
 
 IMAGES = {"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"}
 TEXTS = ("txt", "caption")

@@ -13,9 +13,9 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
-from captionlab.intervals import ANY
-from captionlab.schemas import ALIGNMENT
-from captionlab.tables import read_table
+from captionlab.statistics.intervals import ANY
+from captionlab.storage.schemas import ALIGNMENT
+from captionlab.storage.tables import read_table
 
 METRICS = {"score": Metric("score", mean, ANY)}
 

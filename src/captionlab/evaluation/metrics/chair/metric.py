@@ -26,9 +26,9 @@ from captionlab.evaluation.summary import (
     matrix,
     mean,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import CAPTION_KEY
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 _NAMES, _COUNTS = pa.list_(pa.string()), pa.list_(pa.int32(), 2)
 SCORES = TableSchema(

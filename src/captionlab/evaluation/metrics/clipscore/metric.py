@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab import paths
 from captionlab.evaluation.given import Given
 from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.evaluation.summary import (
@@ -28,10 +27,11 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import CAPTION_KEY
-from captionlab.scripting import device, folder_of
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.jobs.scripting import device, folder_of
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage import paths
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 if TYPE_CHECKING:
     from torch import Tensor

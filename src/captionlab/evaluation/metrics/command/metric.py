@@ -14,9 +14,9 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
-from captionlab.intervals import ANY
-from captionlab.schemas import CAPTION_KEY
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import ANY
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 SCORES = TableSchema(
     "scores of a command",

@@ -34,9 +34,9 @@ from captionlab.evaluation.summary import (
     sums_of_images,
 )
 from captionlab.evaluation.within_image import mutual_bleu, mutual_bleu_counts, self_cider
-from captionlab.intervals import FROM_0, PER_CENT, jackknife_resampled
-from captionlab.schemas import CAPTION_KEY
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import FROM_0, PER_CENT, jackknife_resampled
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 from captionlab.texts.counting import first_of_groups, ngram_counts
 
 ORDERS = np.array([1, 2])  # orders of the n-grams that distinct-n counts

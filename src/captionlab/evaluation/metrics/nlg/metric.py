@@ -40,9 +40,9 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import CAPTION_KEY, CAPTIONER
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage.schemas import CAPTION_KEY, CAPTIONER
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 # The key of a caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]

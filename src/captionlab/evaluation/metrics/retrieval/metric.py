@@ -23,9 +23,9 @@ from captionlab.evaluation.summary import (
     parts,
     sums_of_images,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import RETRIEVAL
-from captionlab.tables import read_table
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage.schemas import RETRIEVAL
+from captionlab.storage.tables import read_table
 
 WITHIN = {"P@1": 1, "R@5": 5, "R@10": 10}
 METRICS = {name: Metric(f"within_{k}", mean, PER_CENT, share=True) for name, k in WITHIN.items()}

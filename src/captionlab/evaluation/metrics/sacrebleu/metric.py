@@ -21,9 +21,9 @@ from captionlab.evaluation.summary import (
     caption_results,
     caption_values,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import CAPTION_KEY
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 ORDER = 4  # order of the longest n-grams, the library's default
 SCORES = TableSchema(

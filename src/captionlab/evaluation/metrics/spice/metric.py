@@ -30,9 +30,9 @@ from captionlab.evaluation.summary import (
     caption_values,
     mean,
 )
-from captionlab.intervals import PER_CENT
-from captionlab.schemas import CAPTION_KEY
-from captionlab.tables import Column, TableSchema, read_table
+from captionlab.statistics.intervals import PER_CENT
+from captionlab.storage.schemas import CAPTION_KEY
+from captionlab.storage.tables import Column, TableSchema, read_table
 
 logger = logging.getLogger(__name__)
 

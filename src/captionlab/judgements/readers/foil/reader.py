@@ -7,8 +7,8 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import records, take
-from captionlab.given import read_json
 from captionlab.judgements.readers.entries import Described, Preferred
+from captionlab.userfiles.reading import read_json
 
 EXPECTED = '{"annotations": [{"id", "image_id", "caption", "foil"}]}'
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captionlab.order import Order, Places
+from captionlab.storage.order import Order, Places
 from captionlab.training.loop.batches import Batches
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective

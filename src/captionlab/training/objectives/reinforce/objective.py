@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from captionlab.distributed import gathered
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
+from captionlab.jobs.processes import gathered
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
 from captionlab.training.loop.data import TrainingData
 from captionlab.training.loop.trainer import Objective

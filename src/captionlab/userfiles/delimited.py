@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from captionlab.given import GivenError
+from captionlab.userfiles.reading import GivenError
 
 # Characters that may separate the columns.
 SEPARATORS = ",;\t"

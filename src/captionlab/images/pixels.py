@@ -12,8 +12,8 @@ from PIL.ExifTags import Base
 from PIL.Image import Transpose
 from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffImageFile
 
-from captionlab.places import Place, open_place, place_of
-from captionlab.progress import count
+from captionlab.images.places import Place, open_place, place_of
+from captionlab.jobs.progress import count
 
 # Modes that Pillow can convert into RGB, beside modes with transparency.
 _COLOURS = {"1", "L", "P", "RGB", "RGBX", "YCbCr", "CMYK"}

@@ -19,7 +19,7 @@ ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 CARD = "README.md"  # model card, beside the weights, where hubs look for it
 SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 # Files that come with the workflow and are not part of a run.
-RESOURCES = Path(__file__).parents[2] / "resources"
+RESOURCES = Path(__file__).parents[3] / "resources"
 # Lists of categories of objects among the resources, by their names in a config.
 CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
 # Folder of the models of the toy world that come with the workflow; each model has a folder.

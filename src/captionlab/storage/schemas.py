@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.tables import Column, TableSchema
+from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()
 # Columns shared by tables of several stages.

@@ -2,7 +2,7 @@
 
 The provenance of results/logs/{rule}/{job}.log is in results/provenance/{rule}/{job}.json. It is written when a job
 ends and is no declared output of any rule, so outputs of a repeated job are identical to the byte if nothing changed.
-`python -m captionlab.tracing FILE` prints it.
+`python -m captionlab.jobs.tracing FILE` prints it.
 """
 
 import json
@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from captionlab import paths
-from captionlab.files import digest, names_digest, replacing
+from captionlab.storage import paths
+from captionlab.storage.files import digest, names_digest, replacing
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)

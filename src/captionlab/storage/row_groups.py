@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from captionlab.packing import unpack
-from captionlab.tables import TableSchema, check_schema, damage_named, read_table
+from captionlab.storage.packing import unpack
+from captionlab.storage.tables import TableSchema, check_schema, damage_named, read_table
 
 
 class Groups:

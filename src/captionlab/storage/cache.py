@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from captionlab.files import digest, replacing
+from captionlab.storage.files import digest, replacing
 
 logger = logging.getLogger(__name__)
 

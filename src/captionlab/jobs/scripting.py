@@ -17,13 +17,13 @@ from typing import IO, Any
 
 import psutil
 
-from captionlab import paths
-from captionlab.failures import advice, explanation
-from captionlab.progress import log_counts
-from captionlab.provenance import Job, working_on
-from captionlab.schemas import COST
-from captionlab.slots import reserved, visible_devices
-from captionlab.tables import write_table
+from captionlab.jobs.failures import advice, explanation
+from captionlab.jobs.progress import log_counts
+from captionlab.jobs.provenance import Job, working_on
+from captionlab.jobs.slots import reserved, visible_devices
+from captionlab.storage import paths
+from captionlab.storage.schemas import COST
+from captionlab.storage.tables import write_table
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     `main` gets the `snakemake` object that Snakemake put into the script's namespace. Everything printed or logged goes
     to the rule's log file. The script sees only as many GPUs as its rule asks for. If `parallel` is set and the rule
     gets several GPUs, each has a process: this process becomes torch's launcher, which starts the script again, and
-    `main` runs in every process at once (captionlab.distributed). Raises SystemExit if the script is run without
+    `main` runs in every process at once (captionlab.jobs.processes). Raises SystemExit if the script is run without
     Snakemake.
     """
     namespace = main.__globals__
@@ -139,7 +139,7 @@ def _become_launcher(processes: int, file: IO[str]) -> None:
 
 def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None:
     """Run `main` in a process that the launcher started. The first process logs all, the others warnings only."""
-    from captionlab.distributed import is_first, process_group
+    from captionlab.jobs.processes import is_first, process_group
 
     os.environ["CUDA_VISIBLE_DEVICES"] = visible_devices()[int(os.environ["LOCAL_RANK"])]
     with _logged(snakemake, "a"), _stoppable(), process_group():

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from captionlab.files import replacing
-from captionlab.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
+from captionlab.storage.files import replacing
+from captionlab.storage.packing import pack, packed_schema, row_bytes, unpack, unpacked_schema, writer_options
 
 # Most rows of a group, and bytes of its features: enough for columns to compress, and few enough to fit in memory.
 ROW_GROUP, GROUP_BYTES = 16_384, 8 << 20

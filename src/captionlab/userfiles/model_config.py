@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from captionlab.given import read_json
+from captionlab.userfiles.reading import read_json
 
 AnyPath = str | os.PathLike[str]
 NAME, WEIGHTS = "config.json", "model.safetensors"

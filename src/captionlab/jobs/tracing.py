@@ -1,4 +1,4 @@
-"""The lineage of a file: everything that it was made from. `python -m captionlab.tracing FILE` prints it."""
+"""The lineage of a file: everything that it was made from. `python -m captionlab.jobs.tracing FILE` prints it."""
 
 import argparse
 import json
@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from captionlab.files import digest
-from captionlab.provenance import file_of, written
+from captionlab.jobs.provenance import file_of, written
+from captionlab.storage.files import digest
 
 
 def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -17,7 +17,7 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
     A file that several files were made from comes once, at its first occurrence. An input that changed after the job
     read it has {"changed": True} as its provenance, and also comes once. Paths are as jobs name them
-    (`captionlab.provenance.file_of`): relative to the run's folder, or to the checkout for files that come with it. If
+    (`captionlab.jobs.provenance.file_of`): relative to the run's folder, or to the checkout for files that come with it. If
     a job recorded the inputs of each output, only these are followed. A copied file, as in the folder of all tables, is
     followed to its original alone.
     """
@@ -60,7 +60,7 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the provenance of a file, and of everything that it was made from."""
-    parser = argparse.ArgumentParser(prog="python -m captionlab.tracing", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m captionlab.jobs.tracing", description=main.__doc__)
     parser.add_argument("file", help="a file of a run; start this in the folder that holds results/")
     parser.add_argument("--full", action="store_true", help="everything that is known of the file itself, as JSON")
     options = parser.parse_args(arguments)

@@ -1,0 +1,1 @@
+"""Images: where they lie, and how they are opened."""

@@ -1,0 +1,1 @@
+"""Jobs: scripts, GPUs, failures, progress, provenance, and several processes."""

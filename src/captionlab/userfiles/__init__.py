@@ -1,0 +1,1 @@
+"""Files that people wrote: text, tables, and configs of models."""
