@@ -119,8 +119,8 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """Return an object that reads images from these tables, or None, the default, if the tables contain embeddings.
 
         The object has two methods that take identifiers of images. `rows` returns the images in that order, as the
-        captioner reads them (`visual`). `places` returns where the images are in their table (captionlab.storage.order.Places),
-        or None.
+        captioner reads them (`visual`). `places` returns where the images are in their table
+        (captionlab.storage.order.Places), or None.
         """
         return None
 

@@ -46,9 +46,9 @@ class Coordinates:
 def fetch_models(pom: Path, checksums: Path, folder: Path) -> None:
     """Put the jars that a pom.xml names into a folder, with a status.json that lists the jars and their sha256.
 
-    A jar is taken from the cache (captionlab.storage.cache) if an earlier run left it there, or from the local Maven repository
-    (M2_REPO, else ~/.m2/repository); else it is downloaded. The folder appears when all jars are there. Raises
-    ModelsUnavailable if a jar cannot be downloaded. Raises ModelsCorrupt if a checksum is wrong or missing.
+    A jar is taken from the cache (captionlab.storage.cache) if an earlier run left it there, or from the local Maven
+    repository (M2_REPO, else ~/.m2/repository); else it is downloaded. The folder appears when all jars are there.
+    Raises ModelsUnavailable if a jar cannot be downloaded. Raises ModelsCorrupt if a checksum is wrong or missing.
     """
     expected = read_checksums(checksums)
     jars: dict[str, str] = {}

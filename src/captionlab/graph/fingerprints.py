@@ -197,8 +197,8 @@ class Fingerprints:
 
     Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept by
     the digest of the sources, for the next process, as every job of a cluster is one: in the user's cache folder
-    (captionlab.storage.cache), or where that cannot be written, as in a pod, in the working directory. Processes that write at
-    once replace each other's file, and what is lost by that is found again.
+    (captionlab.storage.cache), or where that cannot be written, as in a pod, in the working directory. Processes that
+    write at once replace each other's file, and what is lost by that is found again.
     """
 
     def __init__(self, root: Path):

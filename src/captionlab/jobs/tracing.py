@@ -17,9 +17,9 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
     A file that several files were made from comes once, at its first occurrence. An input that changed after the job
     read it has {"changed": True} as its provenance, and also comes once. Paths are as jobs name them
-    (`captionlab.jobs.provenance.file_of`): relative to the run's folder, or to the checkout for files that come with it. If
-    a job recorded the inputs of each output, only these are followed. A copied file, as in the folder of all tables, is
-    followed to its original alone.
+    (`captionlab.jobs.provenance.file_of`): relative to the run's folder, or to the checkout for files that come with
+    it. If a job recorded the inputs of each output, only these are followed. A copied file, as in the folder of all
+    tables, is followed to its original alone.
     """
     digest_once, makers = cache(digest), defaultdict[str, list[tuple[str, dict[str, Any]]]](list)
     for job in written(Path()):

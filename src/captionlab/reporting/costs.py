@@ -1,6 +1,7 @@
 """Costs of a run by job and by stage, and estimated costs of pending jobs.
 
-Each script measures itself and writes the result below results/cost/, under the name of its log (captionlab.jobs.scripting).
+Each script measures itself and writes the result below results/cost/, under the name of its log
+(captionlab.jobs.scripting).
 """
 
 from collections.abc import Mapping, Sequence

@@ -49,9 +49,9 @@ class Training:
     """A training of a model as a rule requests it.
 
     `params` are `code`, `versions`, `config` and `seed`, which determine the training with the inputs of the job.
-    `images` are one of these. `weights` and `log` are outputs. `checkpoints` says how often checkpoints are written, and `tracking`
-    which program shows the training. Both are read from the config and are no parameters of the rule, so a change does
-    not rerun the training.
+    `images` are one of these. `weights` and `log` are outputs. `checkpoints` says how often checkpoints are written,
+    and `tracking` which program shows the training. Both are read from the config and are no parameters of the rule, so
+    a change does not rerun the training.
     """
 
     rule: str
