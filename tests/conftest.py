@@ -101,7 +101,8 @@ def checkout(tmp_path: Path) -> Path:
     root, copy = Path(__file__).parents[1], tmp_path / "checkout"
     for folder in ("src/captionlab", "workflow"):
         shutil.copytree(root / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(root / "Snakefile", copy)
+    for file in ("Snakefile", "CITATION.cff"):
+        shutil.copy(root / file, copy)
     for folder in ("config", "envs", "resources"):
         (copy / folder).symlink_to(root / folder)
     return copy

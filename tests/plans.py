@@ -24,7 +24,7 @@ from captionlab.config.whole import ConfigError
 TESTS = Path(__file__).parent
 # The checkout whose library was imported: in a process of its own it may be a copy.
 ROOT = Path(captionlab.__file__).parents[2]
-MISSING = re.compile(r"no such (file|folder)(?: or folder)? (\S+)")
+MISSING = re.compile(r"no such (file|folder)(?: or folder)? ([^\s;]+)")
 Config = Mapping[str, Any]
 
 
