@@ -30,7 +30,6 @@ NAMED = {
     **dict.fromkeys(("mean rank", "perplexity"), (1.0, math.inf)),
     **dict.fromkeys(("vocabulary", "length", "nouns", "distinct nouns", "repeated nouns"), FROM_0),
     **dict.fromkeys(("nouns of the top words", "verbs of the top words"), (0.0, 10.0)),
-    "score": ANY,  # a scorer may have any scale
     **dict.fromkeys(("tau-b", "tau-c"), (-100.0, 100.0)),
     **dict.fromkeys(("r", "shift"), (-1.0, 1.0)),
     **dict.fromkeys(("ranking", "micro-F1", "macro-F1", "weighted-F1", "RBO", "IoU", "confidence", "spread"), UNIT),
@@ -41,6 +40,8 @@ NAMED = {
     "agreement, kappa": (-1 / 9, 1.0),  # with a chance of 1 in 10
     "F1 of rare scenes above that of others": (-1.0, 1.0),
 }
+# Scorers whose score is 100 times a cosine, by label or name; scores of others are probabilities.
+COSINES = ("CLIP", "toy-clip")
 # Columns that have the value of an interval.
 VALUES = ("value", "difference")
 # Tables in which `accuracy` is a share in per cent, and `difference` one of percentage points.
@@ -55,7 +56,9 @@ def range_of(table: str, row: Mapping[str, str]) -> tuple[float, float]:
     if table == "rewards":
         return ANY
     measure = row.get("measure") or row.get("metric") or row["quantity"]
-    if measure in ("accuracy", "difference"):
+    if measure == "score":
+        low, high = (-100.0, 100.0) if (row.get("scorer") or row["retriever"]) in COSINES else PER_CENT
+    elif measure in ("accuracy", "difference"):
         low, high = PER_CENT if table.startswith(IN_PER_CENT) else UNIT
     elif measure.startswith(("nearness of ", "non-inferiority of ")):
         low, high = ANY

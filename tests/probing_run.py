@@ -29,7 +29,10 @@ SCRIPTS = ROOT / "workflow" / "scripts"
 CORPUS, EVALUATION = "toy-coco", "probing"
 THINGS = ("dog", "cat", "boat", "horse", "tree", "house", "bird", "table", "car", "ball")
 FAVOURITE = {"toy-uniter": "of", "toy-clip": "near"}
-SCORERS = {"toy-uniter": {"label": "UNITER", "factor": 100.0}, "toy-clip": {"label": "CLIP", "factor": 1.0}}
+SCORERS: dict[str, dict[str, Any]] = {
+    "toy-uniter": {"label": "UNITER", "factor": 100.0, "bounds": (0.0, 100.0)},
+    "toy-clip": {"label": "CLIP", "factor": 1.0, "bounds": (-100.0, 100.0)},
+}
 ROLES = {
     "CE": ["ce-1", "ce-2"],
     "CLIP": ["clip-1", "clip-2"],

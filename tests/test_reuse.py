@@ -220,6 +220,7 @@ def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
     assert lab.training_features(child) == ["results/features/seen/world/0-of-1.parquet"]
     assert lab.parent("tokenizer.json")(child) == "results/captioners/says/tokenizer.json"
     assert lab.scoring.factors() == {"match": 100.0, "cosine": 1.0}
+    assert lab.scoring.bounds() == {"match": (0.0, 700.0), "cosine": (-100.0, 100.0)}
     assert "captionlab.captioners.clipcap" in lab.captioner_family(SimpleNamespace(captioner="says"))
     assert lab.of_kind("captioners", "imported") == "says"
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from interval_ranges import NAMED, intervals_outside
 
-from captionlab.evaluation.metrics import alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice
+from captionlab.evaluation.metrics import chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -22,7 +22,8 @@ from captionlab.papers.probing.summary import top_word_results
 from captionlab.reporting.roles import FLUENCY_METRICS, difference_rows, value_rows
 from captionlab.schemas import TAGGED
 
-MODULES = (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
+# Scores of alignment have the bounds of their scorer.
+MODULES = (chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
 METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS
 SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall"}
 JOB = Job("child", "main", "greedy", {"toy": "test"})
@@ -102,6 +103,11 @@ def test_a_table_with_an_interval_that_cannot_be_is_found(tmp_path):
     found, intervals = intervals_outside(tmp_path)
     assert intervals == 4
     assert [one.partition("'ci_high': ")[2] for one in found] == ["'1708'}", "'30'}"]
+    of_scorers = ("score,CLIP,30,-20,60", "score,UNITER,99,-1,100", "score,CLIP,95,90,101", "score,UNITER,95,90,101")
+    with_scorers = columns.replace("against", "scorer") + "\n".join(of_scorers)
+    (tmp_path / "evaluation.csv").write_text(with_scorers)
+    found, _ = intervals_outside(tmp_path)
+    assert [one.partition("'value': ")[2][:4] for one in found] == ["'99'", "'95'", "'95'"]
     (tmp_path / "evaluation.csv").write_text(f"{columns}unheard of,,1,0,2\n")
     with pytest.raises(KeyError, match="unhea"):
         intervals_outside(tmp_path)

@@ -150,6 +150,11 @@ def test_scores_are_printed_in_per_cent(lab):
     assert {name: printed["factor"] for name, printed in scorers.items()} == {
         "uni": 100.0, "ros": 1.0, "clip": 1.0, "clip-s": 100.0,
     }  # fmt: skip
+    assert {name: printed["bounds"] for name, printed in scorers.items()} == {
+        "uni": (0.0, 100.0), "ros": (0.0, 100.0), "clip": (-100.0, 100.0), "clip-s": (-250.0, 250.0),
+    }  # fmt: skip
+    clamped = Experiments(edited("scorers.clip-s.clamp", True), ROOT)
+    assert clamped.scoring.bounds()["clip-s"] == (0.0, 250.0)
     assert scorers["uni"]["label"] == "UNITER"
     assert Probing(lab).tabulated().inputs["matching"] == ["results/scorers/uni/matching.parquet"]
 

@@ -32,6 +32,7 @@ rule summarise_evaluation:
         lineage=lab.lineage(),
         trainings=lab.trainings,
         factors=lab.score_factors(),
+        bounds=lab.scoring.bounds(),
         ends=lab.papers.compared(),
         seed=lab.config["seed"],
     message:

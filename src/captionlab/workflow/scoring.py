@@ -46,6 +46,16 @@ class Scoring:
         # A probability and a cosine become per cent; by the default of CLIP's family they are already.
         return {n: 1.0 if block["scale"] >= PER_CENT else PER_CENT for n, block in sorted(self.scorers.items())}
 
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """For each scorer the bounds of its scores in per cent: probabilities are not below 0, cosines may be."""
+        found = {}
+        for name, factor in self.factors().items():
+            block = self.scorers[name]
+            highest = factor * block["scale"]
+            signed = model_kind(block) == "encoder" and not block["clamp"]
+            found[name] = (-highest if signed else 0.0, highest)
+        return found
+
     def folder(self, scorer: str) -> list[str]:
         """The files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
         words = [] if model_kind(self.scorers[scorer]) == "encoder" else ["vocab.txt"]

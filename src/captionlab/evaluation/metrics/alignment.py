@@ -19,14 +19,18 @@ from captionlab.schemas import ALIGNMENT
 from captionlab.tables import read_table
 
 DECLARATION = ScoreTable(place=4, asks=("scorers",), references=False, switch="")
-METRICS = {"score": Metric("score", mean, ANY)}
+METRICS = {"score": Metric("score", mean, ANY)}  # each scorer has bounds of its own
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Yield the results by corpus and scorer. `job.factors` converts the scores of each scorer into per cent."""
+    """Yield the results by corpus and scorer.
+
+    `job.factors` converts the scores of each scorer into per cent, and `job.bounds` are their bounds then.
+    """
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):
-        metrics = {name: replace(metric, scale=job.factors[scorer]) for name, metric in METRICS.items()}
+        printed = {"scale": job.factors[scorer], "bounds": job.bounds[scorer]}
+        metrics = {name: replace(metric, **printed) for name, metric in METRICS.items()}
         for result in caption_results(job, part, seed, metrics):
             yield replace(result, retriever=scorer)
 

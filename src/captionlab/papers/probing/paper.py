@@ -148,10 +148,12 @@ class Probing(Paper):
         return [paths.captions(name, self.block["evaluation"]) for name in captioners]
 
     def _scorers(self) -> dict[str, dict[str, Any]]:
-        """Return name of a scorer -> its label, and the factor that converts its scores to per cent."""
+        """Return name of a scorer -> label, factor that converts its scores to per cent, and bounds of these."""
         labels = {name: label for label, name in self.block["scorers"].items()}
-        factors = self.lab.scoring.factors()
-        return {name: {"label": labels[name], "factor": factors[name]} for name in sorted(labels)}
+        factors, bounds = self.lab.scoring.factors(), self.lab.scoring.bounds()
+        return {
+            name: {"label": labels[name], "factor": factors[name], "bounds": bounds[name]} for name in sorted(labels)
+        }
 
     def _cosines(self) -> dict[str, float]:
         """Return label of each scorer that is an encoder -> the factor between its printed scores and the cosine."""

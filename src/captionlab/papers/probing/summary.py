@@ -21,7 +21,7 @@ from captionlab.evaluation.metrics.spice import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice import SPICE
 from captionlab.evaluation.rows import row
 from captionlab.evaluation.summary import Job, Metric, Result, caption_results, mean
-from captionlab.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval
+from captionlab.intervals import PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.language.mining import pieces_of
 from captionlab.language.patterns import Tagged, tagged
 from captionlab.language.schemas import CONSTRUCTED, MEASURES, PATTERNS
@@ -116,7 +116,8 @@ def captioner_results(
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
-        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, ANY, scorer.factor)}):
+        metric = Metric("score", mean, scorer.bounds, scorer.factor)
+        for result in caption_results(job, rows, seed, {"score": metric}):
             places[result.corpus, "score", scorer.label] = result
     return places
 
