@@ -1,5 +1,6 @@
 """Every metric declares the bounds of its values, and no interval leaves them."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -111,3 +112,24 @@ def test_a_table_with_an_interval_that_cannot_be_is_found(tmp_path):
     (tmp_path / "evaluation.csv").write_text(f"{columns}unheard of,,1,0,2\n")
     with pytest.raises(KeyError, match="unhea"):
         intervals_outside(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "inside", "outside"),
+    [
+        # Tau of a metric has a range of its own, whatever the metric's is.
+        ("judgements", "metric,coefficient", "BLEU@4,tau-b,-0.2,-0.9,0.1", "BLEU@4,tau-b,0.9,0.5,1.2"),
+        ("judgements", "metric,coefficient", "CIDEr,accuracy,0.2,0,0.5", "CIDEr,accuracy,0.1,-0.1,0.5"),
+        ("clipscore_table4_pascal", "measure,against", "accuracy,,93,90,100", "accuracy,,93,90,101"),
+        ("clipscore_table5_foil", "measure,against", "accuracy,CIDEr,-60,-99,-20", "accuracy,CIDEr,-60,-101,-20"),
+        ("clipscore_table1_expert", "measure,against", "tau-c,CIDEr,-60,-101,-20", "tau-c,,-60,-101,-20"),
+        ("evaluation", "metric,retriever", "score,half,10,0,50", "score,half,10,0,51"),
+        ("evaluation", "metric,retriever", "words,,100,-1,1000", "nouns,,1,-1,2"),
+    ],
+)
+def test_each_table_has_the_ranges_of_what_it_shows(tmp_path, table, columns, inside, outside):
+    own = {"half": (0.0, 50.0), "words": (-math.inf, math.inf)}
+    (tmp_path / f"{table}.csv").write_text("\n".join([f"{columns},value,ci_low,ci_high", inside, outside]))
+    found, intervals = intervals_outside(tmp_path, own)
+    assert intervals == 2
+    assert [one.endswith(f"'ci_high': '{outside.rpartition(',')[2]}'}}") for one in found] == [True]

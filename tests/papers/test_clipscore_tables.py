@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from answers import Answers
+from interval_ranges import intervals_outside
 from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
@@ -89,6 +90,9 @@ def test_numbers_stand_beside_the_published_ones(made, tmp_path):
     assert float(expert["CLIP-S", "CIDEr"]["ci_low"]) == pytest.approx(6.3)
     assert float(expert["BLEU-1", "CIDEr"]["value"]) == pytest.approx(-11.6)
     assert ("CIDEr", "CIDEr") not in expert
+    found, intervals = intervals_outside(tmp_path)
+    assert found == []
+    assert intervals > 20
 
 
 def test_rows_are_in_the_order_of_the_paper_and_say_what_is_missing(made, tmp_path):
@@ -163,7 +167,7 @@ def test_what_it_asks_of_the_graph():
 def pairs(metric, shares, n=40):
     """Rows of CORRELATIONS: the share of all pairs that a metric gets right, and those of categories."""
     place = {"metric": metric, "scorer": "b32" if metric == "CLIPScore" else None, "coefficient": "accuracy"}
-    return [{**place, "category": category, "value": share, "ci_low": share - 0.1, "ci_high": share + 0.1,
+    return [{**place, "category": category, "value": share, "ci_low": share - 0.1, "ci_high": min(share + 0.1, 1.0),
              "images": 20, "n": n if category is None else n // 4, "note": None}
             for category, share in shares.items()]  # fmt: skip
 
@@ -194,6 +198,7 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
                  for row in csv.DictReader(file)}  # fmt: skip
     assert [found["CLIP-S", category, ""] for category in ("HC", "HI", "HM", "MM", "")] == [100, 100, 50, 50, 75]
     assert found["CLIP-S", "", "CIDEr"] == 25
+    assert intervals_outside(tmp_path)[0] == []
     text = files["clipscore_table5_foil", "md"].read_text()
     assert "FOIL-1 (here one, 20 images)" in text
     assert "FOIL-4 (here four, 20 images)" in text

@@ -10,6 +10,7 @@ import pytest
 import sacrebleu
 import yaml
 from answers import Answers
+from interval_ranges import intervals_outside
 from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
 
 from captionlab.evaluation.metrics.nlg import NLG
@@ -158,6 +159,13 @@ def verdicts(measured):
     return {
         (row["claim"], row["scope"]): row for row in judged(claims, found.differences, "hl", published("hl")).records
     }
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(measured, made, tmp_path):
+    tabulated(measured, made[1], tmp_path)
+    found, intervals = intervals_outside(tmp_path)
+    assert found == []
+    assert intervals > 10
 
 
 def test_claims_are_judged_on_each_axis(measured):

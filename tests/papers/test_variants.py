@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from interval_ranges import intervals_outside
 from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
 from captionlab.evaluation.metrics.nlg import METEOR_STATISTICS, NLG
@@ -13,6 +14,7 @@ from captionlab.papers.discritune.evidence import printed_colours
 from captionlab.papers.discritune.summary import Scores, evaluated_results, variant_rows
 from captionlab.papers.discritune.tables import variant_tables
 from captionlab.reporting.claims import read_claims
+from captionlab.reporting.formats.csv import csv_text
 from captionlab.reporting.render import MISSING
 from captionlab.schemas import GENERATED, RETRIEVAL
 from captionlab.tables import conform, read_metadata, read_table, write_table
@@ -163,6 +165,15 @@ def test_the_table_has_the_paper_beside_the_first_retriever(rows):
     assert first[2].text.split()[0] == "34.3"
     assert (reference[3].text, own[2].text) == ("", MISSING)
     assert "°" not in first[4].text
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(rows, tmp_path):
+    """Student's t over two trainings leaves the range of P@1."""
+    (table,) = variant_tables(*rows, published("discritune"), BLOCK, RETRIEVERS, PROVENANCE)
+    (tmp_path / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8")
+    found, intervals = intervals_outside(tmp_path)
+    assert found == []
+    assert intervals > 5
 
 
 def test_the_paper_bears_out_its_claims_on_ablations_and_people():

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from interval_ranges import intervals_outside
 from judged_files import (
     BY_ID,
     COCO,
@@ -75,6 +76,9 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     table = read_records(folder / paths.table("judgements.csv"))
     assert {row["judgements"] for row in table} == {*files}
     assert not (folder / paths.table("evaluation.csv")).exists()
+    outside, intervals = intervals_outside(folder / "results")
+    assert outside == []
+    assert intervals > 20
     cider = {}
     for name, file in files.items():
         tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}

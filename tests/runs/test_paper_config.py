@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from file_server import serving
+from interval_ranges import intervals_outside
 from records import python_path
 from stand_in_sources import checkout_for
 from stand_ins import SCENES, tagger_package, write_stand_ins
@@ -72,6 +73,12 @@ def test_every_cell_of_table_1_has_a_published_value_and_a_verdict(run):
     assert {cell["verdict"] for cell in made} == {"differs"}
     assert all(float(cell["difference"]) < 0 < float(cell["smallest_difference"]) for cell in made)
     assert {(cell["n"], cell["candidates"]) for cell in made} == {("100", "100 file-order")}
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(run):
+    found, intervals = intervals_outside(run / "results")
+    assert found == []
+    assert intervals > 500
 
 
 def test_in_domain_and_cross_domain_are_told_apart(run):
