@@ -245,7 +245,7 @@ class Made:
                 "matching": [self.matching],
             },
             {"tables": list(map(str, outputs.values()))},
-            config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS,
+            config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS, cosines=PLOTTED["cosines"],
             trained_scorers=["toy-uniter"], metrics=["clipscore"], rewards=REWARDS,
             rewarding_encoders=ENCODERS, objectives=OBJECTIVES,
         )  # fmt: skip

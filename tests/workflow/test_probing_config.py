@@ -136,7 +136,8 @@ def lab():
 def test_roles_and_their_tables(lab):
     needs, params = Probing(lab).summarised().inputs, Probing(lab).summarised().params
     assert params["roles"] == {"CE": ["fc-1", "fc-2"], "UNITER": ["fc-uni-1", "fc-uni-2"]}
-    assert Probing(lab).plotted().params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
+    for needed in (Probing(lab).plotted(), Probing(lab).tabulated()):
+        assert needed.params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
     assert Probing(lab).plotted().inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
     assert needs["originals"] == ["results/evaluation/fc-1/main/alignment.parquet"]
     assert needs["measures"][0] == "results/language/fc-1/main/measures.parquet"
@@ -153,8 +154,8 @@ def test_scores_are_printed_in_per_cent(lab):
     assert {name: printed["bounds"] for name, printed in scorers.items()} == {
         "uni": (0.0, 100.0), "ros": (0.0, 100.0), "clip": (-100.0, 100.0), "clip-s": (-250.0, 250.0),
     }  # fmt: skip
-    clamped = Experiments(edited("scorers.clip-s.clamp", True), ROOT)
-    assert clamped.scoring.bounds()["clip-s"] == (0.0, 250.0)
+    clamped = Scoring(SimpleNamespace(config=filled(edited("scorers.clip-s.clamp", True))), lab.scoring.regions)
+    assert clamped.bounds()["clip-s"] == (0.0, 250.0)
     assert scorers["uni"]["label"] == "UNITER"
     assert Probing(lab).tabulated().inputs["matching"] == ["results/scorers/uni/matching.parquet"]
 

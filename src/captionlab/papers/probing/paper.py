@@ -93,6 +93,7 @@ class Probing(Paper):
             "roles": list(roles),
             "corpora": corpora,
             "scorers": self._scorers(),
+            "cosines": self._cosines(),
             "trained_scorers": trained,
             "metrics": self._metrics(),
             "rewards": self._rewards(),
