@@ -10,6 +10,7 @@ from judged_files import (
     BY_ID,
     COCO,
     PAIRS,
+    SENTENCES,
     TEXTS,
     WRITERS,
     foil_annotations,
@@ -18,6 +19,7 @@ from judged_files import (
     write_foil,
     write_pascal,
 )
+from PIL import Image
 from scipy.stats import kendalltau
 from small import start
 
@@ -31,39 +33,79 @@ from captionlab.workflow.families import judgement_readers
 pytestmark = pytest.mark.slow
 
 
-def write_karpathy(path: Path, references: dict[str, list[str]]) -> dict:
-    """A corpus of texts in Karpathy's format; its block of a config."""
-    images = [
+# The tables of the paper about CLIPScore that have published numbers of these sets.
+OF_PAPER = ("table1_expert", "table2_cf", "table4_pascal", "table5_foil")
+ENCODER = {
+    "family": "clip",
+    "corpus": "toy",
+    "architecture": {
+        "embed_dim": 8,
+        "vision_cfg": {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16},
+        "text_cfg": {"context_length": 16, "width": 32, "heads": 4, "layers": 1},
+    },
+    "optimizer": {"kind": "adamw", "lr": 1e-3, "batch": 4, "steps": 2},
+}
+
+
+def write_karpathy(path: Path, references: dict[str, list[str]], images: str | None = "photos") -> dict:
+    """A corpus in Karpathy's format, with or without images; its block of a config."""
+    entries = [
         {"filename": f"{image}.jpg", "split": "test", "sentences": [{"raw": text} for text in texts]}
         for image, texts in references.items()
     ]
-    path.write_text(json.dumps({"images": images}))
-    return {"reader": "karpathy", "annotations": path.name, "images": None}
+    path.write_text(json.dumps({"images": entries}))
+    return {"reader": "karpathy", "annotations": path.name, "images": images}
+
+
+def write_photos(folder: Path) -> None:
+    """Write the images of all corpora, each another one."""
+    folder.mkdir()
+    for number, name in enumerate((*TEXTS, *COCO, *SENTENCES)):
+        Image.new("RGB", (40, 30), (30 * number, 255 - 30 * number, 90)).save(folder / f"{name}.jpg")
 
 
 def all_formats(data: Path) -> dict:
-    """A config with a set of each format, whose files it writes."""
+    """A config with a set of each format, whose files it writes, and one whose images nobody has."""
     expert = write_flickr8k(data, BY_ID, [["22_b.jpg", "11_a.jpg#0", 1, 2, 1], ["11_a.jpg", "22_b.jpg#1", 3, 3, 4]])
+    crowd = {"reader": "flickr8k-cf", **expert, "annotations": "crowd.txt"}
     (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
+    foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
+    write_photos(data / "photos")
     return {
         "seed": 1,
         "data": str(data),
         "spice": "off",
         "corpora": {
-            "toy": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"test": 30}},
+            "toy": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"train": 8, "test": 30}},
             "flickr8k": write_karpathy(data / "flickr8k.json", TEXTS),
+            "texts": write_karpathy(data / "texts.json", TEXTS, images=None),
             "coco": write_karpathy(data / "coco.json", COCO),
-            "pascal": {"reader": "pascal-50s", "images": None, **pascal},
+            "pascal": {"reader": "pascal-50s", "images": "photos", **pascal},
         },
+        "encoders": {"it": ENCODER},
         "judgements": {
-            "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert},
-            "crowd": {"reader": "flickr8k-cf", "corpus": "flickr8k", **expert, "annotations": "crowd.txt"},
-            "foil": {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations())},
-            "pascal-50s": {"reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal},
-            "simulated": {"reader": "simulated", "corpus": "toy", "images": 10},
+            "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert, "clipscore": ["it"]},
+            "crowd": {**crowd, "corpus": "flickr8k", "clipscore": ["it"]},
+            "unseen": {**crowd, "corpus": "texts"},
+            "foil-1": {**foil, "references_per_image": 1},
+            "foil-4": {**foil, "references_per_image": 4},
+            "pascal-50s": {
+                "reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal, "clipscore": ["it"],
+            },
+            "simulated": {"reader": "simulated", "corpus": "toy", "images": 10, "clipscore": ["it"]},
         },
-    }
+        "papers": {
+            "clipscore": {
+                "comparable": False,
+                "judgements": {
+                    "Flickr8k-Expert": "expert", "Flickr8k-CF": "crowd", "Pascal-50S": "pascal-50s",
+                    "FOIL-1": "foil-1", "FOIL-4": "foil-4",
+                },
+                "encoder": "it",
+            },
+        },
+    }  # fmt: skip
 
 
 def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
@@ -76,6 +118,11 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     table = read_records(folder / paths.table("judgements.csv"))
     assert {row["judgements"] for row in table} == {*files}
     assert not (folder / paths.table("evaluation.csv")).exists()
+    for name in OF_PAPER:
+        rows = read_records(folder / paths.table(f"clipscore_{name}.csv"))
+        assert {"BLEU-4", "CIDEr", "SPICE"} <= {row["subject"] for row in rows}, name
+        assert {"CLIP-S", "RefCLIP-S"} <= {row["subject"] for row in rows if row["value"]}, name
+    assert {row["scorer"] for row in table if row["metric"] == "CLIPScore"} == {"it"}
     outside, intervals = intervals_outside(folder / "results")
     assert outside == []
     assert intervals > 20
@@ -107,7 +154,7 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
             assert {coefficient: row["n"] for coefficient, row in found.items()} == {
                 "accuracy": len(made["preferences"])
             }
-        for row in made["preferences"] if name == "foil" else []:
+        for row in made["preferences"] if name.startswith("foil") else []:
             true, foil = (cider[name][row["image_id"], row[index]] for index in ("caption_index", "other_index"))
             assert true > foil
     own, others = ([s for (_, n), s in cider["simulated"].items() if (n == 0) == first] for first in (True, False))
