@@ -18,7 +18,7 @@ from captionlab.reporting.runs import Row, Run, trainings
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
 ENDS = ("difference", "ci_low", "ci_high")
-# Prefix of the measure of a non-inferiority, which says how far a value is from exceeding another by a margin.
+# Prefix of the measure of a non-inferiority, which says how far a value is from being worse than another by a margin.
 NON_INFERIORITY = "non-inferiority of "
 
 
