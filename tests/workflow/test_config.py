@@ -929,8 +929,14 @@ def test_every_config_of_the_workflow_is_accepted_and_asks_for_tables(name):
 @pytest.mark.parametrize(
     ("on_top", "tables"),
     [
-        ("variants", {"discritune_table8_baselines", "discritune_table12_hard_distractors"}),
-        ("paper_variants", {"discritune_table9_rewards", "discritune_table13_hard_distractors"}),
+        (
+            "variants",
+            {"discritune_table8_baselines", "discritune_table12_hard_distractors", "discritune_learning_rates"},
+        ),
+        (
+            "paper_variants",
+            {"discritune_table9_rewards", "discritune_table13_hard_distractors", "discritune_learning_rates"},
+        ),
         (
             "toy_discritune",
             {"discritune_table4_blip_retrieval", "discritune_table10_camel", "discritune_table11_lookalikes"},
