@@ -13,6 +13,7 @@ from judged_files import (
     WRITERS,
     foil_annotations,
     shown_pascal,
+    write_composite,
     write_flickr8k,
     write_foil,
     write_pascal,
@@ -45,6 +46,14 @@ def all_formats(data: Path) -> dict:
     expert = write_flickr8k(data, BY_ID, [["22_b.jpg", "11_a.jpg#0", 1, 2, 1], ["11_a.jpg", "22_b.jpg#1", 3, 3, 4]])
     (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
+    composite = {}
+    for name, first, second in (("flickr8k", "11_a", "22_b"), ("coco", "COCO_val2014_000000391895", "522418")):
+        captions = ["a dog runs", "a cat", f"a {name}"]
+        rows = [(f"{first}.jpg", captions, [4, 2, 1]), (f"{second}.jpg", captions, [4, 2, 3])]
+        file = data / write_composite(data, rows)["annotations"]
+        composite[f"composite-{name}"] = {
+            "reader": "composite", "corpus": name, "annotations": file.rename(data / f"{name}.csv").name,
+        }  # fmt: skip
     return {
         "seed": 1,
         "data": str(data),
@@ -58,6 +67,7 @@ def all_formats(data: Path) -> dict:
         "judgements": {
             "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert},
             "crowd": {"reader": "flickr8k-cf", "corpus": "flickr8k", **expert, "annotations": "crowd.txt"},
+            **composite,
             "foil": {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations())},
             "pascal-50s": {"reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal},
             "simulated": {"reader": "simulated", "corpus": "toy", "images": 10},
@@ -70,12 +80,15 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     folder, output = tmp_path / "run", tmp_path / "output"
     files = {name: paths.nlg(name) for name in config["judgements"]}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
-    targets = [*files.values(), *held.values(), paths.TABLES]
+    pool = ("composite-flickr8k", "composite-coco")
+    pooled = paths.judgements("correlations", judgements="+".join(pool))
+    targets = [*files.values(), *held.values(), pooled, paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
     table = read_records(folder / paths.table("judgements.csv"))
     assert {row["judgements"] for row in table} == {*files}
     assert not (folder / paths.table("evaluation.csv")).exists()
-    cider = {}
+    cider: dict[str, dict] = {}
+    together: list[tuple[float, float]] = []
     for name, file in files.items():
         tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}
         made = {
@@ -94,6 +107,8 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         }
         if rated:
             given = [cider[name][row["image_id"], row["caption_index"]] for row in made["ratings"]]
+            if name in pool:
+                together += zip(given, [row["rating"] for row in made["ratings"]], strict=True)
             tau = kendalltau(given, [row["rating"] for row in made["ratings"]], variant="c")[0]
             # Where all scores are the same there is none.
             assert found["tau-c"]["value"] == (None if math.isnan(tau) else pytest.approx(tau, abs=1e-12))
@@ -106,5 +121,12 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         for row in made["preferences"] if name == "foil" else []:
             true, foil = (cider[name][row["image_id"], row[index]] for index in ("caption_index", "other_index"))
             assert true > foil
+    (row,) = (
+        row
+        for row in read_table(folder / pooled, CORRELATIONS).to_pylist()
+        if (row["metric"], row["coefficient"]) == ("CIDEr", "tau-c")
+    )
+    assert row["value"] == pytest.approx(kendalltau(*zip(*together, strict=True), variant="c")[0], abs=1e-12)
+    assert (row["n"], row["images"]) == (12, 4)
     own, others = ([s for (_, n), s in cider["simulated"].items() if (n == 0) == first] for first in (True, False))
     assert sum(own) / len(own) > sum(others) / len(others)
