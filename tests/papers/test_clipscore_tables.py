@@ -205,6 +205,32 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
     assert "FOIL-1: 40 pairs, each an observation of its own." in text
 
 
+def test_the_sets_of_composite_are_pooled_and_judge_no_claim(made, tmp_path):
+    block = {**BLOCK, "judgements": {"Flickr8k-CF": "cf", "Composite": ["composite-8k", "composite-coco"]}}
+    sets = {"cf": "flickr8k-cf", "composite-8k": "composite", "composite-coco": "composite"}
+    lab = lab_of(block, sets)
+    paper, table = Clipscore(lab), "clipscore_table3_composite"
+    assert [*Clipscore.mistakes(lab.config, "papers.clipscore", block)] == []
+    assert paper.tables() == [TABLE_2, table]
+    pooled = "results/judgements/composite-8k+composite-coco"
+    assert paper.tabulated().inputs["correlations"][1] == f"{pooled}/correlations.parquet"
+    assert paper.judged().params["labels"] == ["Flickr8k-CF"]
+    files = table_files(tmp_path, [TABLE_2, table])
+    params = {"config": block, **paper.tabulated().params}
+    run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
+    row = records(files[table, "csv"])["CLIP-S", ""]
+    assert (row["measure"], float(row["value"]), row["published"]) == ("tau-c", pytest.approx(51.2), "")
+    assert "Composite (here composite-8k+composite-coco, 1000 images)" in files[table, "md"].read_text()
+
+
+def test_a_pool_with_a_set_of_the_wrong_kind_or_of_another_label():
+    block = {**BLOCK, "judgements": {"Composite": ["expert", "foil"], "Flickr8k-Expert": "expert"}}
+    lab = lab_of(block, {"expert": "flickr8k-expert", "foil": "foil"})
+    kind, twice = Clipscore.mistakes(lab.config, "papers.clipscore", block)
+    assert kind.startswith("papers.clipscore.judgements.Composite is 'foil'")
+    assert twice.startswith("papers.clipscore.judgements has 'expert' as Composite and as Flickr8k-Expert")
+
+
 def test_an_encoder_that_scores_no_judgements(answers: Answers):
     config = lab_of(BLOCK, {"expert": "simulated", "cf": "flickr8k-cf"}).config
     assert [*Clipscore.mistakes(config, "papers.clipscore", BLOCK)] == []

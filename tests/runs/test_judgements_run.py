@@ -15,6 +15,7 @@ from judged_files import (
     WRITERS,
     foil_annotations,
     shown_pascal,
+    write_composite,
     write_flickr8k,
     write_foil,
     write_pascal,
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 
 # The tables of the paper about CLIPScore that have published numbers of these sets.
-OF_PAPER = ("table1_expert", "table2_cf", "table4_pascal", "table5_foil")
+OF_PAPER = ("table1_expert", "table2_cf", "table3_composite", "table4_pascal", "table5_foil")
 ENCODER = {
     "family": "clip",
     "corpus": "toy",
@@ -72,6 +73,15 @@ def all_formats(data: Path) -> dict:
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
     foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
     write_photos(data / "photos")
+    composite = {}
+    for name, first, second in (("flickr8k", "11_a", "22_b"), ("coco", "COCO_val2014_000000391895", "522418")):
+        captions = ["a dog runs", "a cat", f"a {name}"]
+        rows = [(f"{first}.jpg", captions, [4, 2, 1]), (f"{second}.jpg", captions, [4, 2, 3])]
+        file = data / write_composite(data, rows)["annotations"]
+        composite[f"composite-{name}"] = {
+            "reader": "composite", "corpus": name, "annotations": file.rename(data / f"{name}.csv").name,
+            "clipscore": ["it"],
+        }  # fmt: skip
     return {
         "seed": 1,
         "data": str(data),
@@ -87,6 +97,7 @@ def all_formats(data: Path) -> dict:
         "judgements": {
             "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert, "clipscore": ["it"]},
             "crowd": {**crowd, "corpus": "flickr8k", "clipscore": ["it"]},
+            **composite,
             "unseen": {**crowd, "corpus": "texts"},
             "foil-1": {**foil, "references_per_image": 1},
             "foil-4": {**foil, "references_per_image": 4},
@@ -99,8 +110,8 @@ def all_formats(data: Path) -> dict:
             "clipscore": {
                 "comparable": False,
                 "judgements": {
-                    "Flickr8k-Expert": "expert", "Flickr8k-CF": "crowd", "Pascal-50S": "pascal-50s",
-                    "FOIL-1": "foil-1", "FOIL-4": "foil-4",
+                    "Flickr8k-Expert": "expert", "Flickr8k-CF": "crowd", "Composite": [*composite],
+                    "Pascal-50S": "pascal-50s", "FOIL-1": "foil-1", "FOIL-4": "foil-4",
                 },
                 "encoder": "it",
             },
@@ -113,7 +124,9 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     folder, output = tmp_path / "run", tmp_path / "output"
     files = {name: paths.nlg(name) for name in config["judgements"]}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
-    targets = [*files.values(), *held.values(), paths.TABLES]
+    pool = ("composite-flickr8k", "composite-coco")
+    pooled = paths.judgements("correlations", judgements="+".join(pool))
+    targets = [*files.values(), *held.values(), pooled, paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
     table = read_records(folder / paths.table("judgements.csv"))
     assert {row["judgements"] for row in table} == {*files}
@@ -126,7 +139,8 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     outside, intervals = intervals_outside(folder / "results")
     assert outside == []
     assert intervals > 20
-    cider = {}
+    cider: dict[str, dict] = {}
+    together: list[tuple[float, float]] = []
     for name, file in files.items():
         tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}
         made = {
@@ -145,6 +159,8 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         }
         if rated:
             given = [cider[name][row["image_id"], row["caption_index"]] for row in made["ratings"]]
+            if name in pool:
+                together += zip(given, [row["rating"] for row in made["ratings"]], strict=True)
             tau = kendalltau(given, [row["rating"] for row in made["ratings"]], variant="c")[0]
             # Where all scores are the same there is none.
             assert found["tau-c"]["value"] == (None if math.isnan(tau) else pytest.approx(tau, abs=1e-12))
@@ -157,5 +173,12 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         for row in made["preferences"] if name.startswith("foil") else []:
             true, foil = (cider[name][row["image_id"], row[index]] for index in ("caption_index", "other_index"))
             assert true > foil
+    (row,) = (
+        row
+        for row in read_table(folder / pooled, CORRELATIONS).to_pylist()
+        if (row["metric"], row["coefficient"]) == ("CIDEr", "tau-c")
+    )
+    assert row["value"] == pytest.approx(kendalltau(*zip(*together, strict=True), variant="c")[0], abs=1e-12)
+    assert (row["n"], row["images"]) == (12, 4)
     own, others = ([s for (_, n), s in cider["simulated"].items() if (n == 0) == first] for first in (True, False))
     assert sum(own) / len(own) > sum(others) / len(others)

@@ -3,6 +3,7 @@
 import copy
 import importlib
 import json
+import re
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -71,6 +72,18 @@ def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_the
     assert judged.validity.toyworld() == plain.validity.toyworld()
 
 
+def test_sets_that_are_pooled():
+    sets = {"mine": {**SIMULATED, "clipscore": ["clip"]}, "plain": {**SIMULATED, "scorers": ["own-uniter"]}}
+    judgements = Experiments(with_sets(**sets), ROOT).judgements
+    pool = job(judgements="mine+plain")
+    assert judgements.scored(pool)["nlg"] == [paths.nlg("mine"), paths.nlg("plain")]
+    assert judgements.scored(pool)["clipscore"] == judgements.scored(job(judgements="mine"))["clipscore"]
+    assert judgements.pooled("ratings")(pool) == [f"results/judgements/{name}/ratings.parquet" for name in sets]
+    assert [*judgements.factors(pool)] == ["clip", "own-uniter"]
+    names = ("mine", "mine+plain", "mine+", "m")
+    assert [name for name in names if re.fullmatch(judgements.any_pooled(), name)] == ["mine", "mine+plain"]
+
+
 def test_a_config_may_have_judgements_alone():
     config = {"seed": 1, "spice": "off", "corpora": {"toy": EVERY["corpora"]["toy"]}}
     plain = {"reader": "simulated", "corpus": "toy", "images": 8}
@@ -85,7 +98,8 @@ def test_the_shipped_config_has_judgements_alone_and_every_table_of_the_paper():
     lab = Experiments(config, ROOT)
     assert {path.split("/")[-1] for path in lab.tables() if path.endswith(".csv")} == {
         "judgements.csv", "claims.csv", "reproduction.csv", "cost.csv", "checklist.csv", "clipscore_table1_expert.csv",
-        "clipscore_table2_cf.csv", "clipscore_table4_pascal.csv", "clipscore_table5_foil.csv",
+        "clipscore_table2_cf.csv", "clipscore_table3_composite.csv", "clipscore_table4_pascal.csv",
+        "clipscore_table5_foil.csv",
     }  # fmt: skip
     # Without images, as its header says, metrics against references remain.
     for name in ("encoders", "papers"):
@@ -135,7 +149,9 @@ def test_memory_of_correlations_goes_with_the_square_of_the_images(tmp_path):
     images = [f"image{number}" for number in range(50) for _ in range(3)]
     pq.write_table(pa.table({"image_id": images}), tmp_path / "ratings.parquet")
     judgements = Experiments(with_sets(mine=SIMULATED), ROOT).judgements
-    assert judgements.pairs(job(judgements="mine"), {"ratings": str(tmp_path / "ratings.parquet")}) == 24 * 50**2
+    file = str(tmp_path / "ratings.parquet")
+    for ratings, images in (([file], 50), ([file, file], 100)):
+        assert judgements.pairs(job(judgements="mine"), {"ratings": ratings}) == 24 * images**2
 
 
 def test_simulated_sets_are_those_of_a_reader_that_says_so():

@@ -2,8 +2,8 @@
 
 Needs: published files of judgements (docs/data.md; nothing where they are simulated) and the corpus of their images;
 to hold metrics against them, tables of scores of the candidates.
-Makes: results/judgements/{judgements}/{candidates,ratings,preferences,correlations,differences}.parquet, and what rules
-of evaluations read:
+Makes: results/judgements/{judgements}/{candidates,ratings,preferences,correlations,differences}.parquet, the last two
+also of several sets together, whose names are joined by +; and what rules of evaluations read:
 results/captions/{judgements}/{judgements}.parquet and results/corpora/{judgements}/{images,captions,objects}.parquet,
 the judged images with the references that are no candidates themselves.
 """
@@ -43,14 +43,15 @@ rule read_judgements:
 rule correlate_judgements:
     input:
         unpack(lab.judgements.scored),
-        **paths.judgements.named("ratings", "preferences"),
+        ratings=lab.judgements.pooled("ratings"),
+        preferences=lab.judgements.pooled("preferences"),
     output:
         **paths.judgements.named("correlations", "differences"),
         provenance=paths.provenance("correlate_judgements/{judgements}"),
     log:
         paths.log("correlate_judgements/{judgements}"),
     wildcard_constraints:
-        judgements=lab.judgements.any(),
+        judgements=lab.judgements.any_pooled(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

@@ -4,11 +4,12 @@ Each set is spelled out as a captioner that gives its candidates, a corpus that 
 evaluation of the one on the other, all by the name of the set. So every metric of an evaluation can be had of them.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from captionlab import paths
-from captionlab.judgements import JUDGED
+from captionlab.judgements import JUDGED, POOL
 from captionlab.workflow.basis import Basis, Loaded, Wildcards, loaded
 from captionlab.workflow.blocks import Block, any_of, normalise, without
 from captionlab.workflow.commands import COMMAND, SECTION
@@ -56,6 +57,14 @@ class Judgements:
         """Regular expression of their names."""
         return any_of(self.sets)
 
+    def any_pooled(self) -> str:
+        """Return a regular expression of the name of a set, or of several names, joined, of sets that are pooled."""
+        return rf"(?:{self.any()})(?:{re.escape(POOL)}(?:{self.any()}))*"
+
+    def pooled(self, table: str) -> Callable[[Wildcards], list[str]]:
+        """Return an input function that gives a table of each set that is pooled."""
+        return lambda wildcards: [paths.judgements(table, name) for name in wildcards.judgements.split(POOL)]
+
     def simulated(self, name: str) -> bool:
         """Whether nobody judged the captions of a set."""
         return judgement_readers()[self.sets[name]["reader"]].simulated
@@ -74,28 +83,36 @@ class Judgements:
         yield from self.basis.missing(self.basis.named("judgements", *sorted(keys)))
 
     def scored(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Tables of scores of the candidates of a set, by name: all that its block asks for, one for each command."""
-        name, evaluation = wildcards.judgements, self.basis.evaluations[wildcards.judgements]
-        commands = [f"{COMMAND}-{metric}" for metric in evaluation[SECTION]]
-        files = {t: commands if t == COMMAND else [t] for t in asked_tables(self.basis.config, evaluation)}
-        return {table: [paths.scores(file, name, name) for file in of] for table, of in files.items()}
+        """Tables of scores of the candidates of pooled sets, by name: all that their blocks ask for.
+
+        Each set has one file of a table, or one for each command.
+        """
+        found: dict[str, list[str]] = {}
+        for name in wildcards.judgements.split(POOL):
+            evaluation = self.basis.evaluations[name]
+            commands = [f"{COMMAND}-{metric}" for metric in evaluation[SECTION]]
+            for table in asked_tables(self.basis.config, evaluation):
+                files = commands if table == COMMAND else [table]
+                found.setdefault(table, []).extend(paths.scores(file, name, name) for file in files)
+        return found
 
     def metrics(self, wildcards: Wildcards) -> Loaded:
         """The modules that say what these tables have of single captions; no library is theirs alone."""
         return {f"captionlab.evaluation.metrics.{table}": [] for table in self.scored(wildcards)}
 
     def factors(self, wildcards: Wildcards) -> dict[str, float]:
-        """For each scorer of a set the factor that puts its scores into per cent."""
-        factors = self.scoring.factors()
-        return {name: factors[name] for name in sorted(self.basis.evaluations[wildcards.judgements]["scorers"])}
+        """For each scorer of pooled sets the factor that puts its scores into per cent."""
+        factors, sets = self.scoring.factors(), wildcards.judgements.split(POOL)
+        scorers = {scorer for name in sets for scorer in self.basis.evaluations[name]["scorers"]}
+        return {name: factors[name] for name in sorted(scorers)}
 
     def pairs(self, wildcards: Wildcards, input: Mapping[str, Any]) -> int:
         """Bytes of what correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        images = pq.read_table(input["ratings"], columns=["image_id"])["image_id"]
-        return 24 * int(pc.count_distinct(images).as_py()) ** 2
+        columns = (pq.read_table(file, columns=["image_id"])["image_id"] for file in input["ratings"])
+        return 24 * sum(int(pc.count_distinct(images).as_py()) for images in columns) ** 2
 
     def candidates(self, wildcards: Wildcards) -> list[str]:
         """Return the table of the judged captions of an evaluation that is a set; nothing for another evaluation."""

@@ -5,13 +5,25 @@ from typing import Any
 
 from captionlab import paths
 from captionlab.declarations import JudgementReader, declared
-from captionlab.reporting.paper import Block, Needs, Paper
+from captionlab.judgements import POOL
+from captionlab.reporting.paper import Block, Needs, Paper, listed
 
 # Name of a table -> the paper's labels of its judgements, which are ratings of captions or pairs of captions.
-OF_RATINGS = {"table1_expert": ("Flickr8k-Expert",), "table2_cf": ("Flickr8k-CF",)}
+OF_RATINGS = {
+    "table1_expert": ("Flickr8k-Expert",),
+    "table2_cf": ("Flickr8k-CF",),
+    "table3_composite": ("Composite",),
+}
 OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
 TABLES = {**OF_RATINGS, **OF_PAIRS}
 RATED = [label for labels in OF_RATINGS.values() for label in labels]
+# Labels by which claims are judged: no printed number of the other tables was confirmed.
+CLAIMED = ("Flickr8k-Expert", "Flickr8k-CF")
+
+
+def sets_of(block: Block) -> dict[str, str]:
+    """Return the set of judgements of each label. The names of several sets, which are pooled, are joined."""
+    return {label: POOL.join(listed(names)) for label, names in block.get("judgements", {}).items()}
 
 
 class Clipscore(Paper):
@@ -32,33 +44,35 @@ class Clipscore(Paper):
         return Needs(inputs, self._params(labels), mem_mb=2000, runtime=10)
 
     def judged(self) -> Needs:
-        """Return the inputs of the evidence: differences between metrics on human ratings.
+        """Return the inputs of the evidence: differences between metrics on the human ratings of CLAIMED.
 
         Simulated ratings are left out because they support no claim.
         """
-        labels = [label for label in self._labels() if label in RATED and not self._is_simulated(label)]
+        labels = [label for label in self._labels() if label in CLAIMED and not self._is_simulated(label)]
         return Needs({"differences": self._tables("differences", labels)}, self._params(labels))
 
     def _labels(self) -> list[str]:
         """Return the paper's labels of the judgements in the block, in the paper's order."""
-        named = self.block.get("judgements", {})
+        named = sets_of(self.block)
         return [label for labels in TABLES.values() for label in labels if label in named]
 
     def _tables(self, table: str, labels: list[str]) -> list[str]:
-        return [paths.judgements(table, self.block["judgements"][label]) for label in labels]
+        sets = sets_of(self.block)
+        return [paths.judgements(table, sets[label]) for label in labels]
 
     def _params(self, labels: list[str]) -> dict[str, Any]:
         return {"labels": labels, "simulated": [label for label in labels if self._is_simulated(label)]}
 
     def _is_simulated(self, label: str) -> bool:
-        return bool(self.lab.judgements.simulated(self.block["judgements"][label]))
+        return any(self.lab.judgements.simulated(name) for name in listed(self.block["judgements"][label]))
 
     @staticmethod
     def mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
         """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""
         readers = declared("judgements.readers", JudgementReader, "read")
         labels: dict[str, str] = {}
-        for label, name in block["judgements"].items():
+        named = ((label, name) for label, names in block["judgements"].items() for name in listed(names))
+        for label, name in named:
             if block["encoder"] not in config["judgements"][name]["clipscore"]:
                 yield (
                     f"{where}.encoder is {block['encoder']!r}, which gives no CLIPScore to judgements.{name}; "
