@@ -961,9 +961,7 @@ def test_the_paper_bears_out_its_own_claims():
     }  # fmt: skip
     tested = [one for one in records if one["claim"] not in untested]
     assert {one["verdict"] for one in tested} == {"holds"}
-    counted = {
-        (one["claim"], one["scope"]): (one["as_claimed"], one["opposite"], one["comparisons"]) for one in tested
-    }
+    counted = {(one["claim"], one["scope"]): (one["as_claimed"], one["opposite"], one["comparisons"]) for one in tested}
     assert counted == {
         ("scene-captions-after-two-epochs", "all comparisons"): (4, 1, 5),  # SPICE is 5.2 % below
         ("overlaps-correlate", "all comparisons"): (1, 0, 1),
