@@ -1,7 +1,7 @@
 """Our categories of objects against the list of CHAIR's authors, on the references of the example of coco-caption.
 
-The list is `data/synonyms.txt` of github.com/LisaAnne/Hallucination. It is no part of this repository: CHAIR_LIST names a
-copy of the file, and the test is skipped without one.
+The list is `data/synonyms.txt` of github.com/LisaAnne/Hallucination. It is no part of this repository: CHAIR_LIST names
+a copy of the file, without which the test is skipped.
 """
 
 import json
