@@ -29,8 +29,8 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):
-        printed = {"scale": job.factors[scorer], "bounds": job.bounds[scorer]}
-        metrics = {name: replace(metric, **printed) for name, metric in METRICS.items()}
+        scale, bounds = job.factors[scorer], job.bounds[scorer]
+        metrics = {name: replace(metric, scale=scale, bounds=bounds) for name, metric in METRICS.items()}
         for result in caption_results(job, part, seed, metrics):
             yield replace(result, retriever=scorer)
 
