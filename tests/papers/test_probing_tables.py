@@ -432,7 +432,7 @@ def test_figure_3_has_250_times_the_cosine_whatever_the_scale(of_cosine, factor)
 
 def test_table_2_says_what_its_scores_are(tables):
     text = tables["probing_table2_scores", "md"]
-    units = "Scores are probabilities in per cent; those of CLIP are 100 times the cosine. Metrics are times 100."
+    units = "Scores are probabilities in per cent; CLIP's scores are 100 times the cosine. Metrics are times 100."
     assert units in text
 
 

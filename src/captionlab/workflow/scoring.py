@@ -47,7 +47,7 @@ class Scoring:
         return {n: 1.0 if block["scale"] >= PER_CENT else PER_CENT for n, block in sorted(self.scorers.items())}
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """For each scorer the bounds of its scores in per cent: probabilities are not below 0, cosines may be."""
+        """Return the bounds of the scores of each scorer in per cent; a cosine may be negative, a probability not."""
         found = {}
         for name, factor in self.factors().items():
             block = self.scorers[name]

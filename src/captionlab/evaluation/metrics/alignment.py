@@ -25,7 +25,7 @@ METRICS = {"score": Metric("score", mean, ANY)}  # each scorer has bounds of its
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     """Yield the results by corpus and scorer.
 
-    `job.factors` converts the scores of each scorer into per cent, and `job.bounds` are their bounds then.
+    `job.factors` converts the scores of each scorer into per cent; `job.bounds` has the bounds of the converted scores.
     """
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):

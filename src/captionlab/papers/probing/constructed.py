@@ -45,7 +45,7 @@ Name = tuple[Way, str, str, str | None]
 
 @dataclass(frozen=True)
 class PrintedScorer:
-    """The paper's name of a scorer, the factor that converts its scores to per cent, and the bounds of these."""
+    """The paper's name of a scorer, and how its scores are printed: times a factor to per cent, within bounds."""
 
     label: str
     factor: float

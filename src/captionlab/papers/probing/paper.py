@@ -149,7 +149,7 @@ class Probing(Paper):
         return [paths.captions(name, self.block["evaluation"]) for name in captioners]
 
     def _scorers(self) -> dict[str, dict[str, Any]]:
-        """Return name of a scorer -> label, factor that converts its scores to per cent, and bounds of these."""
+        """Return name of a scorer -> its label, the factor of its scores to per cent, and their bounds in per cent."""
         labels = {name: label for label, name in self.block["scorers"].items()}
         factors, bounds = self.lab.scoring.factors(), self.lab.scoring.bounds()
         return {

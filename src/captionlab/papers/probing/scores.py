@@ -146,7 +146,7 @@ def _scores(run: ProbingRun, cosines: Mapping[str, float]) -> Declared:
         return ARROWS[apart.sign if apart else 0]
 
     measured = run.found("measure")
-    scores = [f"those of {one} are {cosines[one]:g} times the cosine" for one in run.scorers if one in cosines]
+    scores = [f"{one}'s scores are {cosines[one]:g} times the cosine" for one in run.scorers if one in cosines]
     return Declared(
         "probing_table2_scores",
         "Probing, table 2: scores and metrics of captioners trained on scorers",
