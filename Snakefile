@@ -15,7 +15,7 @@ ROOT = Path(str(workflow.current_basedir)).resolve()
 sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab.storage import paths
-from captionlab.config.blocks import any_of
+from captionlab.config.blocks import POOL, any_of
 from captionlab.config.config_files import check_config_files
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError

@@ -88,12 +88,13 @@ def followed(claims: Path, folder: Path) -> list[Followed]:
 def differing(links: list[Followed]) -> tuple[int, list[str]]:
     """How many comparisons lead to their difference or to both of its sides, and the lines of those of other numbers.
 
-    A nearness follows from the difference that it leads to.
+    A nearness or non-inferiority follows from the difference that it leads to.
     """
     checked, other = 0, []
     for _, group in groupby(links, key=lambda link: link.comparison):
         first, *second = group
-        if "nearness of" in first.line or not (second or first.label == "difference"):
+        near = any(kind in first.line for kind in ("nearness of", "non-inferiority of"))
+        if near or not (second or first.label == "difference"):
             continue
         number, half = difference_in(first.line)
         found = first.value - sum(link.value for link in second)

@@ -30,7 +30,6 @@ NAMED = {
     **dict.fromkeys(("mean rank", "perplexity"), (1.0, math.inf)),
     **dict.fromkeys(("vocabulary", "length", "nouns", "distinct nouns", "repeated nouns"), FROM_0),
     **dict.fromkeys(("nouns of the top words", "verbs of the top words"), (0.0, 10.0)),
-    "score": ANY,  # a scorer may have any scale
     **dict.fromkeys(("tau-b", "tau-c"), (-100.0, 100.0)),
     **dict.fromkeys(("r", "shift"), (-1.0, 1.0)),
     **dict.fromkeys(("ranking", "micro-F1", "macro-F1", "weighted-F1", "RBO", "IoU", "confidence", "spread"), UNIT),
@@ -41,21 +40,33 @@ NAMED = {
     "agreement, kappa": (-1 / 9, 1.0),  # with a chance of 1 in 10
     "F1 of rare scenes above that of others": (-1.0, 1.0),
 }
+# Scorers whose score is 100 times a cosine, by label or name; scores of others are probabilities.
+COSINES = ("CLIP", "clip", "toy-clip")
 # Columns that have the value of an interval.
 VALUES = ("value", "difference")
-# Tables in which `accuracy` is a share in per cent, and `difference` one of percentage points.
-IN_PER_CENT = "discritune_table6"
+# How the names of tables begin in which `accuracy` is a share in per cent, and `difference` one of percentage points.
+IN_PER_CENT = ("discritune_table6", "clipscore_")
+Range = tuple[float, float]
+# Ranges of scorers and of metrics that are commands, by their names in a config.
+Own = Mapping[str, Range]
 
 
-def range_of(table: str, row: Mapping[str, str]) -> tuple[float, float]:
+def range_of(table: str, row: Mapping[str, str], own: Own) -> Range:
     """Return the range of the value of a row of a table; KeyError for a measure that is not known."""
     if table == "validity":
         relative = {"naming": FROM_0, "reward": ANY}
         return PER_CENT if row["unit"] == "%" else relative[row["condition"]]
     if table == "rewards":
         return ANY
+    if table == "judgements":
+        return UNIT if row["coefficient"] == "accuracy" else (-1.0, 1.0)
     measure = row.get("measure") or row.get("metric") or row["quantity"]
-    if measure in ("accuracy", "difference"):
+    if measure == "score":
+        scorer = row.get("scorer") or row["retriever"]
+        low, high = own.get(scorer, (-100.0, 100.0) if scorer in COSINES else PER_CENT)
+    elif measure in own:
+        low, high = own[measure]
+    elif measure in ("accuracy", "difference"):
         low, high = PER_CENT if table.startswith(IN_PER_CENT) else UNIT
     elif measure.startswith(("nearness of ", "non-inferiority of ")):
         low, high = ANY
@@ -64,11 +75,11 @@ def range_of(table: str, row: Mapping[str, str]) -> tuple[float, float]:
     return (low - high, high - low) if row.get("against") else (low, high)
 
 
-def intervals_outside(folder: Path) -> tuple[list[str], int]:
+def intervals_outside(folder: Path, own: Own | None = None) -> tuple[list[str], int]:
     """Find intervals of tables below a folder that leave out their value or leave the range of its measure; count all.
 
     The value of `X_ci_low` stands in the column X, that of `ci_low` in one of VALUES. Of Parquet files only the value
-    is looked at. KeyError for a measure of a CSV that is not known here.
+    is looked at. KeyError for a measure of a CSV that is neither known here nor in `own`.
     """
     found, intervals = [], 0
     for path in sorted(path for ending in ("parquet", "csv") for path in folder.rglob(f"*.{ending}")):
@@ -78,7 +89,7 @@ def intervals_outside(folder: Path) -> tuple[list[str], int]:
                 columns = VALUES if name == "ci_low" else (name.removesuffix("_ci_low"),)
                 value = float(next(row[column] for column in columns if column in row))
                 low, high = float(row[name]), float(row[name.removesuffix("low") + "high"])
-                lowest, highest = range_of(path.stem, row) if path.suffix == ".csv" else ANY
+                lowest, highest = range_of(path.stem, row, own or {}) if path.suffix == ".csv" else ANY
                 bits = 1e-9 * max(1.0, abs(value))
                 if not (lowest - bits <= low <= value + bits and value - bits <= high <= highest + bits):
                     found.append(f"{path.relative_to(folder)}: {row}")

@@ -1,5 +1,6 @@
 """Files of judgements in their published formats, and a corpus of the images that they are about."""
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,6 +90,19 @@ def write_flickr8k(folder: Path, captions: Mapping[str, str], lines: Sequence[Se
     (folder / "Flickr8k.token.txt").write_text(tokens)
     (folder / "judged.txt").write_text("".join("\t".join(map(str, line)) + "\n" for line in lines))
     return {"annotations": "judged.txt", "captions": "Flickr8k.token.txt"}
+
+
+def write_composite(folder: Path, rows: Sequence[tuple[str, Sequence[object], Sequence[object]]]) -> dict[str, str]:
+    """A file as 8k_correctness.csv: address, captions and ratings of an image in each row; the key that names it."""
+    most = max(len(captions) for _, captions, _ in rows)
+    inputs = ["Input.image_url", *(f"Input.text{n}" for n in range(1, most + 1))]
+    answers = [f"Answer.Q{n}Answer" for n in range(1, most + 1)]
+    with open(folder / "composite.csv", "w", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["HITId", "WorkerId", *inputs, *answers, "Approve", "Reject"])
+        for number, (address, captions, ratings) in enumerate(rows):
+            writer.writerow([f"HIT{number}", "W1", address, *captions, *ratings, "", ""])
+    return {"annotations": "composite.csv"}
 
 
 def write_foil(folder: Path, annotations: Sequence[Mapping[str, object]]) -> dict[str, str]:

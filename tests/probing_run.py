@@ -35,7 +35,10 @@ FIGURES = ["figure1_patterns", "figure2_replacements", "figure3_visual_words", "
 CORPUS, EVALUATION = "toy-coco", "probing"
 THINGS = ("dog", "cat", "boat", "horse", "tree", "house", "bird", "table", "car", "ball")
 FAVOURITE = {"toy-uniter": "of", "toy-clip": "near"}
-SCORERS = {"toy-uniter": {"label": "UNITER", "factor": 100.0}, "toy-clip": {"label": "CLIP", "factor": 1.0}}
+SCORERS: dict[str, dict[str, Any]] = {
+    "toy-uniter": {"label": "UNITER", "factor": 100.0, "bounds": (0.0, 100.0)},
+    "toy-clip": {"label": "CLIP", "factor": 1.0, "bounds": (-100.0, 100.0)},
+}
 ROLES = {
     "CE": ["ce-1", "ce-2"],
     "CLIP": ["clip-1", "clip-2"],
@@ -248,7 +251,7 @@ class Made:
                 "matching": [self.matching],
             },
             {"tables": list(map(str, outputs.values()))},
-            config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS,
+            config=BLOCK, job=JOB, roles=list(ROLES), corpora=[CORPUS], scorers=SCORERS, cosines=PLOTTED["cosines"],
             trained_scorers=["toy-uniter"], metrics=["clipscore"], rewards=REWARDS,
             rewarding_encoders=ENCODERS, objectives=OBJECTIVES,
         )  # fmt: skip

@@ -217,6 +217,7 @@ def test_a_reused_captioner_is_a_parent_and_its_scorer_has_its_scale(data):
     assert graph.root_of("child").family == "clipcap"
     assert graph.images_for("captioners", "child", "world") == ["results/features/seen/world/0-of-1.parquet"]
     assert graph.score_factors() == {"match": 100.0, "cosine": 1.0}
+    assert graph.score_bounds() == {"match": (0.0, 700.0), "cosine": (-100.0, 100.0)}
     assert "captionlab.captioners.clipcap.captioner" in graph.modules("captioners", "says")
     assert graph.names_of("captioners", "imported") == "says"
     planned = plan(CONFIG, data / "plan", "results/captioners/child/config.json", data=data, stand_ins=False)

@@ -1,5 +1,6 @@
 """Every metric declares the bounds of its values, and no interval leaves them."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,6 @@ import pyarrow as pa
 import pytest
 from interval_ranges import NAMED, intervals_outside
 
-from captionlab.evaluation.metrics.alignment import metric as alignment
 from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
@@ -29,7 +29,8 @@ from captionlab.reporting.roles import FLUENCY_METRICS, difference_rows, value_r
 from captionlab.statistics.intervals import FROM_0, PER_CENT, difference_bounds
 from captionlab.storage.schemas import TAGGED
 
-MODULES = (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
+# Scores of alignment have the bounds of their scorer.
+MODULES = (chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
 METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS
 SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall"}
 JOB = Job("child", "main", "greedy", {"toy": "test"})
@@ -109,6 +110,32 @@ def test_a_table_with_an_interval_that_cannot_be_is_found(tmp_path):
     found, intervals = intervals_outside(tmp_path)
     assert intervals == 4
     assert [one.partition("'ci_high': ")[2] for one in found] == ["'1708'}", "'30'}"]
+    of_scorers = ("score,CLIP,30,-20,60", "score,UNITER,99,-1,100", "score,CLIP,95,90,101", "score,UNITER,95,90,101")
+    with_scorers = columns.replace("against", "scorer") + "\n".join(of_scorers)
+    (tmp_path / "evaluation.csv").write_text(with_scorers)
+    found, _ = intervals_outside(tmp_path)
+    assert [one.partition("'value': ")[2][:4] for one in found] == ["'99'", "'95'", "'95'"]
     (tmp_path / "evaluation.csv").write_text(f"{columns}unheard of,,1,0,2\n")
     with pytest.raises(KeyError, match="unhea"):
         intervals_outside(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "inside", "outside"),
+    [
+        # Tau of a metric has a range of its own, whatever the metric's is.
+        ("judgements", "metric,coefficient", "BLEU@4,tau-b,-0.2,-0.9,0.1", "BLEU@4,tau-b,0.9,0.5,1.2"),
+        ("judgements", "metric,coefficient", "CIDEr,accuracy,0.2,0,0.5", "CIDEr,accuracy,0.1,-0.1,0.5"),
+        ("clipscore_table4_pascal", "measure,against", "accuracy,,93,90,100", "accuracy,,93,90,101"),
+        ("clipscore_table5_foil", "measure,against", "accuracy,CIDEr,-60,-99,-20", "accuracy,CIDEr,-60,-101,-20"),
+        ("clipscore_table1_expert", "measure,against", "tau-c,CIDEr,-60,-101,-20", "tau-c,,-60,-101,-20"),
+        ("evaluation", "metric,retriever", "score,half,10,0,50", "score,half,10,0,51"),
+        ("evaluation", "metric,retriever", "words,,100,-1,1000", "nouns,,1,-1,2"),
+    ],
+)
+def test_each_table_has_the_ranges_of_what_it_shows(tmp_path, table, columns, inside, outside):
+    own = {"half": (0.0, 50.0), "words": (-math.inf, math.inf)}
+    (tmp_path / f"{table}.csv").write_text("\n".join([f"{columns},value,ci_low,ci_high", inside, outside]))
+    found, intervals = intervals_outside(tmp_path, own)
+    assert intervals == 2
+    assert [one.endswith(f"'ci_high': '{outside.rpartition(',')[2]}'}}") for one in found] == [True]

@@ -160,11 +160,13 @@ def test_captions_of_one_image_are_drawn_together():
 
 def test_matching_scores_are_per_cent_by_scorer(tmp_path):
     write_table(tmp_path / "alignment.parquet", ALIGNMENT, alignment_table({"uniter": 0.5, "clip": 30.0}))
-    job = replace(CHILD, factors={"uniter": 100.0, "clip": 1.0})
+    bounds = {"uniter": (0.0, 100.0), "clip": (-100.0, 100.0)}
+    job = replace(CHILD, factors={"uniter": 100.0, "clip": 1.0}, bounds=bounds)
     found = list(alignment.results(job, tmp_path / "alignment.parquet", 0))
     assert [(result.retriever, result.metric, result.value) for result in found] == [
         ("uniter", "score", 50.0), ("clip", "score", 30.0),
     ]  # fmt: skip
+    assert [result.bounds for result in found] == [*bounds.values()]
     assert found[0].candidates is None
 
 
@@ -343,6 +345,7 @@ def test_the_script_writes_both_tables(tmp_path):
         unreferenced=[],
         lineage={"parent": {"parent": None}, "child": {"parent": "parent"}},
         factors={"uniter": 100.0, "clip": 1.0},
+        bounds={"uniter": (0.0, 100.0), "clip": (-100.0, 100.0)},
         ends={},
         trainings={},
         seed=0,
@@ -382,6 +385,7 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
         unreferenced=["photos"],
         lineage={"parent": {"parent": None}},
         factors={},
+        bounds={},
         ends={},
         trainings={},
         seed=0,

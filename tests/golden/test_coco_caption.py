@@ -94,6 +94,7 @@ def results(request, files, tmp_path_factory):
         lineage={"fakecap": {"parent": None}},
         ends={},
         factors={},
+        bounds={},
         trainings={},
         seed=0,
     )

@@ -1,6 +1,7 @@
 """From tables of scores of single captions to tables of how far each metric agrees with those who judged them."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -26,35 +27,54 @@ def scores(seed):
     return np.random.default_rng(seed).random(len(KEYS))
 
 
-def base():
+def write_set(folder, name="toy", first=0):
+    """Score tables of the captions of a set, of which SPICE has none, and ratings and preferences.
+
+    The seeds of scores and ratings begin at `first`.
+    """
+    found = {table: folder / f"{table}.parquet" for table in ("nlg", "spice", "alignment", "ratings", "preferences")}
     images, indices = map(list, zip(*KEYS, strict=True))
-    return {"corpus": ["toy"] * len(KEYS), "image_id": images, "caption_index": indices}
-
-
-@pytest.fixture
-def files(tmp_path):
-    """Score tables of the captions, of which SPICE has none, and ratings and preferences."""
-    found = {name: tmp_path / f"{name}.parquet" for name in ("nlg", "spice", "alignment", "ratings", "preferences")}
-    columns = {name: scores(seed) for seed, name in enumerate(OF_CAPTION.values())}
+    base = {"corpus": [name] * len(KEYS), "image_id": images, "caption_index": indices}
+    columns = {column: scores(first + seed) for seed, column in enumerate(OF_CAPTION.values())}
     counts = {"bleu_counts": [[0] * 10] * len(KEYS), "meteor_statistics": [[0.0] * 23] * len(KEYS)}
-    write_table(found["nlg"], nlg.NLG, {"captioner": ["toy"] * len(KEYS), **base(), **columns, **counts})
+    write_table(found["nlg"], nlg.NLG, {"captioner": [name] * len(KEYS), **base, **columns, **counts})
     write_table(found["spice"], spice.SPICE, [])
-    by_two = [{"corpus": "toy", "image_id": image, "caption_index": index, "scorer": scorer, "score": value}
+    by_two = [{"corpus": name, "image_id": image, "caption_index": index, "scorer": scorer, "score": value}
               for seed, scorer in ((20, "uniter"), (21, "clip"))
-              for (image, index), value in zip(KEYS, scores(seed), strict=True)]  # fmt: skip
+              for (image, index), value in zip(KEYS, scores(first + seed), strict=True)]  # fmt: skip
     write_table(found["alignment"], ALIGNMENT, by_two)
     ratings = [{"image_id": image, "caption_index": index, "judge": judge, "rating": float(1 + round(3 * value))}
-               for judge in "ab" for (image, index), value in zip(KEYS, scores(6), strict=True)]  # fmt: skip
+               for judge in "ab" for (image, index), value in zip(KEYS, scores(first + 6), strict=True)]  # fmt: skip
     write_table(found["ratings"], RATINGS, ratings)
     write_table(found["preferences"], PREFERENCES, [])
     return found
 
 
+@pytest.fixture
+def files(tmp_path):
+    return write_set(tmp_path)
+
+
+def correlate(sets, made, **files):
+    """Run the rule on sets: the files of each by name."""
+    given = {table: [of[table] for of in sets.values()] for table in next(iter(sets.values()))}
+    pool = {"judgements": "+".join(sets)}
+    factors = {"uniter": 100.0, "clip": 1.0}
+    run_script("correlate_judgements", {**given, **files}, made, wildcards=pool, factors=factors, seed=1)
+
+
+def tau_c(scores, ratings):
+    """Stuart's tau-c from every two observations."""
+    found = sum(
+        np.sign(x[0] - y[0]) * np.sign(x[1] - y[1]) for x, y in combinations(zip(scores, ratings, strict=True), 2)
+    )
+    levels = min(len({*scores}), len({*ratings}))
+    return 2 * found / (len(scores) ** 2 * (levels - 1) / levels)
+
+
 def test_every_metric_of_the_tables_is_held_against_the_judgements(files, tmp_path):
     made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences")}
-    given = {name: path if name in ("ratings", "preferences") else [path] for name, path in files.items()}
-    given["retrieval"] = [tmp_path / "retrieval.parquet"]  # is not asked
-    run_script("correlate_judgements", given, made, factors={"uniter": 100.0, "clip": 1.0}, seed=1)
+    correlate({"toy": files}, made, retrieval=[tmp_path / "retrieval.parquet"])  # which is not asked
     rows = read_table(made["correlations"], CORRELATIONS).to_pylist()
     taus = {(row["metric"], row["scorer"]): row for row in rows if row["coefficient"] == "tau-b"}
     unnamed = [*OF_CAPTION, "SPICE"]
@@ -69,6 +89,28 @@ def test_every_metric_of_the_tables_is_held_against_the_judgements(files, tmp_pa
     assert {row["n"] for row in rows} == {0, 120}
     differences = read_table(made["differences"], DIFFERENCES).to_pylist()
     assert len(differences) == 3 * math.comb(len(taus) - 1, 2)
+
+
+def test_judgements_of_several_sets_count_together(tmp_path):
+    """Images of two corpora that have one id are two images."""
+    sets = {}
+    for first, name in ((0, "one"), (100, "two")):
+        (tmp_path / name).mkdir()
+        sets[name] = write_set(tmp_path / name, name, first)
+    made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences")}
+    correlate(sets, made)
+    rows = read_table(made["correlations"], CORRELATIONS).to_pylist()
+    found = {(row["metric"], row["scorer"]): row for row in rows if row["coefficient"] == "tau-c"}
+    ratings = [1 + round(3 * value) for first in (0, 100) for value in [*scores(first + 6)] * 2]
+    for (metric, scorer), seed in {("BLEU@4", None): 3, ("CIDEr", None): 6, ("score", "clip"): 21}.items():
+        of_metric = [value for first in (0, 100) for value in [*scores(first + seed)] * 2]
+        row = found[metric, scorer]
+        assert row["value"] == pytest.approx(tau_c(of_metric, ratings), abs=1e-12)
+        assert (row["images"], row["n"]) == (40, 240)
+        assert row["ci_low"] < row["value"] < row["ci_high"]
+    assert len(found) == 10
+    pairs = {row["images"] for row in read_table(made["differences"], DIFFERENCES).to_pylist()}
+    assert pairs == {40}
 
 
 def test_what_tables_have_of_single_captions(files):

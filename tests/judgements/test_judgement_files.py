@@ -14,6 +14,7 @@ from judged_files import (
     foil_annotations,
     read_set,
     shown_pascal,
+    write_composite,
     write_corpus,
     write_flickr8k,
     write_foil,
@@ -26,6 +27,7 @@ from captionlab.userfiles.reading import GivenError
 
 EXPERT = {"reader": "flickr8k-expert", "seed": 1}
 CROWD = {"reader": "flickr8k-cf", "seed": 1}
+COMPOSITE = {"reader": "composite", "seed": 1}
 
 
 @pytest.fixture
@@ -77,6 +79,62 @@ def test_a_crowd(tmp_path, flickr8k):
     words = {image: [" ".join(text.split()) for text in texts] for image, texts in TEXTS.items()}
     # The judgement stays; the caption is no reference of its image any more, for none of the image's judged captions.
     assert references == {"11_a": [], "22_b": words["22_b"], "33_c": [words["33_c"][0], *words["33_c"][2:]]}
+
+
+def test_composite(tmp_path, flickr8k):
+    rows = [
+        ("http://images.org/8k/22_b.jpg", ["a brown dog runs on sand", "a dog; it runs", 'the "dog"'], [5, 3, 1]),
+        ("http://images.org/8k/11_a.jpg", ["A black dog runs on snow .", "a cat", "a cat"], [4, 2, 2]),
+        ("", ["", "", ""], [4.5, 2.5, 1.5]),
+        ("", ["", "", ""], ["", "", ""]),
+    ]
+    made = read_set(tmp_path, flickr8k, **COMPOSITE, **write_composite(tmp_path, rows))
+    assert [tuple(row.values()) for row in made["candidates"]] == [
+        ("11_a", 0, "A black dog runs on snow .", 1), ("11_a", 1, "a cat", 1), ("11_a", 2, "a cat", 1),
+        ("22_b", 0, "A brown dog runs on sand .", 1), ("22_b", 1, "a dog; it runs", 1), ("22_b", 2, 'the "dog"', 1),
+    ]  # fmt: skip
+    ratings = {(row["image_id"], row["caption_index"]): (row["judge"], row["rating"]) for row in made["ratings"]}
+    of_images = {"11_a": (4, 2, 2), "22_b": (5, 3, 1)}
+    assert ratings == {(image, n): ("worker", r) for image, of in of_images.items() for n, r in enumerate(of)}
+    assert made["preferences"] == []
+    # The caption by a person is no reference any more, whatever its case and punctuation.
+    references = {image: [row["caption"] for row in made["captions"] if row["image_id"] == image] for image in TEXTS}
+    words = {image: [" ".join(text.split()) for text in texts] for image, texts in TEXTS.items()}
+    assert references == {
+        "11_a": [*words["11_a"][:2], *words["11_a"][3:]], "22_b": [words["22_b"][0], *words["22_b"][2:]], "33_c": [],
+    }  # fmt: skip
+
+
+def test_the_fourth_caption_of_composite_is_left_out_and_coco_has_numbers(tmp_path):
+    rows = [("http://images.org/COCO_val2014_000000391895.jpg", ["a cat", "a bus", "a dog", "a boat"], [5, 4, 3, 2])]
+    made = read_set(tmp_path, write_corpus(tmp_path, COCO), **COMPOSITE, **write_composite(tmp_path, rows))
+    assert [(row["image_id"], row["caption"]) for row in made["candidates"]] == [
+        ("391895", "a cat"), ("391895", "a bus"), ("391895", "a dog"),
+    ]  # fmt: skip
+    assert [row["rating"] for row in made["ratings"]] == [5, 4, 3]
+
+
+def test_files_of_composite_that_cannot_be_used(tmp_path, flickr8k, answers):
+    good = ("11_a.jpg", ["a dog", "a cat", "a bus"], [5, 4, 3])
+    for given, row, sentence in (
+        ("a worker who gives 6", ("22_b.jpg", good[1], [5, 6, 3]), "line 3: Answer.Q2Answer is '6'"),
+        ("a worker who gives 2.5", ("22_b.jpg", good[1], [5, 4, 2.5]), "line 3: Answer.Q3Answer is '2.5'"),
+        ("a worker who gives a word", ("22_b.jpg", good[1], ["good", 4, 3]), "line 3: Answer.Q1Answer is 'good'"),
+        ("a worker who gives nothing", ("22_b.jpg", good[1], ["", 4, 3]), "line 3: Answer.Q1Answer is ''"),
+        ("an image without its second caption", ("22_b.jpg", ["a", "", "b"], [5, 4, 3]), "line 3: Input.text2"),
+    ):
+        with pytest.raises(CorpusError) as raised:
+            read_set(tmp_path, flickr8k, **COMPOSITE, **write_composite(tmp_path, [good, row]))
+        answers.hold(given, raised.value, sentence)
+    file = tmp_path / "composite.csv"
+    file.write_text(file.read_text().replace("Input.text2", "Input.caption2"))
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, flickr8k, **COMPOSITE, annotations=file.name)
+    answers.hold("ratings without a column of captions", raised.value, "line 1: the header has no column Input.text2")
+    files = write_composite(tmp_path, [("77.jpg", *good[1:])])
+    with pytest.raises(CorpusError) as raised:
+        read_set(tmp_path, flickr8k, **COMPOSITE, **files)
+    answers.hold("ratings of images of another corpus", raised.value, "the first is '77'")
 
 
 def test_references_are_drawn_by_the_seed(tmp_path, flickr8k):

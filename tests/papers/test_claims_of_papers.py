@@ -36,7 +36,7 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], int]] = {
         "discritune",
         [
             {"experiment": "in-domain", "subject": "DiscriTune-COCO", "against": "ClipCap-COCO", "corpus": "COCO",
-             "measure": f"nearness of {metric}"}
+             "measure": f"non-inferiority of {metric}"}
             for metric in METRICS
         ], 1,
     ),

@@ -5,6 +5,7 @@ import csv
 
 import pytest
 from answers import Answers
+from interval_ranges import intervals_outside
 from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
@@ -20,6 +21,7 @@ TAUS = {
     ("BLEU@1", None): 0.323, ("BLEU@4", None): 0.31, ("CIDEr", None): 0.439, ("CLIPScore", "b32"): 0.512,
     ("RefCLIPScore", "b32"): 0.6, ("CLIPScore", "l14"): 0.53, ("CHAIRi", None): -0.1,
 }  # fmt: skip
+PLACE = "papers.clipscore"
 COUNTS = {"images": 1000, "n": 16992}
 
 
@@ -89,6 +91,9 @@ def test_numbers_stand_beside_the_published_ones(made, tmp_path):
     assert float(expert["CLIP-S", "CIDEr"]["ci_low"]) == pytest.approx(6.3)
     assert float(expert["BLEU-1", "CIDEr"]["value"]) == pytest.approx(-11.6)
     assert ("CIDEr", "CIDEr") not in expert
+    found, intervals = intervals_outside(tmp_path)
+    assert found == []
+    assert intervals > 20
 
 
 def test_rows_are_in_the_order_of_the_paper_and_say_what_is_missing(made, tmp_path):
@@ -182,7 +187,7 @@ def test_claims_are_judged_by_ratings_of_people_alone(planned):
 def pairs(metric, shares, n=40):
     """Rows of CORRELATIONS: the share of all pairs that a metric gets right, and those of categories."""
     place = {"metric": metric, "scorer": "b32" if metric == "CLIPScore" else None, "coefficient": "accuracy"}
-    return [{**place, "category": category, "value": share, "ci_low": share - 0.1, "ci_high": share + 0.1,
+    return [{**place, "category": category, "value": share, "ci_low": share - 0.1, "ci_high": min(share + 0.1, 1.0),
              "images": 20, "n": n if category is None else n // 4, "note": None}
             for category, share in shares.items()]  # fmt: skip
 
@@ -213,10 +218,35 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
                  for row in csv.DictReader(file)}  # fmt: skip
     assert [found["CLIP-S", category, ""] for category in ("HC", "HI", "HM", "MM", "")] == [100, 100, 50, 50, 75]
     assert found["CLIP-S", "", "CIDEr"] == 25
+    assert intervals_outside(tmp_path)[0] == []
     text = files["clipscore_table5_foil", "md"].read_text()
     assert "FOIL-1 (here one, 20 images)" in text
     assert "FOIL-4 (here four, 20 images)" in text
     assert "FOIL-1: 40 pairs, each an observation of its own." in text
+
+
+def test_the_sets_of_composite_are_pooled_and_judge_no_claim(made, tmp_path):
+    block = {**BLOCK, "judgements": {"Flickr8k-CF": "cf", "Composite": ["composite-8k", "composite-coco"]}}
+    readers = {"cf": "flickr8k-cf", "composite-8k": "composite", "composite-coco": "composite"}
+    sets = {name: {"reader": reader, "clipscore": ["b32"]} for name, reader in readers.items()}
+    assert [*run_mistakes({"judgements": sets}, PLACE, block)] == []
+    table = "clipscore_table3_composite"
+    files = table_files(tmp_path, [TABLE_2, table])
+    params = {"config": block, "labels": [*block["judgements"]], "simulated": []}
+    run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
+    row = records(files[table, "csv"])["CLIP-S", ""]
+    assert (row["measure"], float(row["value"]), row["published"]) == ("tau-c", pytest.approx(51.2), "")
+    assert "Composite (here composite-8k+composite-coco, 1000 images)" in files[table, "md"].read_text()
+
+
+def test_a_pool_with_a_set_of_the_wrong_kind_or_of_another_label():
+    block = {**BLOCK, "judgements": {"Composite": ["expert", "foil"], "Flickr8k-Expert": "expert"}}
+    config = {"judgements": {
+        "expert": {"reader": "flickr8k-expert", "clipscore": ["b32"]}, "foil": {"reader": "foil", "clipscore": ["b32"]},
+    }}  # fmt: skip
+    kind, twice = run_mistakes(config, PLACE, block)
+    assert kind.startswith("papers.clipscore.judgements.Composite is 'foil'")
+    assert twice.startswith("papers.clipscore.judgements has 'expert' as Composite and as Flickr8k-Expert")
 
 
 def test_an_encoder_that_scores_no_judgements(answers: Answers):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sacrebleu
 from answers import Answers
+from interval_ranges import intervals_outside
 from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
 from plans import config_of
 
@@ -154,6 +155,13 @@ def verdicts(measured):
     return {
         (row["claim"], row["scope"]): row for row in judged(claims, found.differences, "hl", published("hl")).records
     }
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(measured, made, tmp_path):
+    tabulated(measured, made[1], tmp_path)
+    found, intervals = intervals_outside(tmp_path)
+    assert found == []
+    assert intervals > 10
 
 
 def test_claims_are_judged_on_each_axis(measured):

@@ -36,7 +36,7 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED
-from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams
+from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams, draw_visual_words
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
 from captionlab.reporting.claims import read_claims
@@ -424,6 +424,29 @@ def test_scores_of_different_units_say_so(figures, summary):
             == ("count", scorer, scorer, "score", "published")
         }
         assert [*shown[label]] == pytest.approx([levels[level] for level in sorted(levels)])
+
+
+@pytest.mark.parametrize(("of_cosine", "factor"), [(250.0, 1.0), (100.0, 2.5), (50.0, 5.0)])
+def test_figure_3_has_250_times_the_cosine_whatever_the_scale(of_cosine, factor):
+    """With `scale: 2.5` the scores are CLIPScore's already."""
+    values = {3.0: 40.0, 5.0: 60.0}
+    run = SimpleNamespace(
+        scorers=["CLIPScore"],
+        sources=lambda: ["published"],
+        levels=lambda experiment: [*values],
+        value=lambda place: Measured(values[place.level], values[place.level] - 1, values[place.level] + 2, 1, 9),
+    )
+    draw = partial(draw_visual_words, run, CORPUS, {"CLIPScore": of_cosine}, looks(STYLE, ["CLIPScore"]), STYLE)
+    (axis,) = drawn(draw).axes
+    (handle,), (label,) = axis.get_legend_handles_labels()
+    assert label == "CLIPScore (250 cos)"
+    assert [*handle.lines[0].get_ydata()] == pytest.approx([factor * value for value in values.values()])
+
+
+def test_table_2_says_what_its_scores_are(tables):
+    text = tables["probing_table2_scores", "md"]
+    units = "Scores are probabilities in per cent; CLIP's scores are 100 times the cosine. Metrics are times 100."
+    assert units in text
 
 
 def test_figure_1_takes_a_caption_of_rosita_apart():

@@ -30,12 +30,15 @@ from captionlab.texts.ngram import perplexity
 
 NOUNS = "nouns of the top words"
 IMAGES = [f"image {number:02d}" for number in range(40)]
-SCORERS = {"toy-uniter": PrintedScorer("UNITER", 100.0), "toy-clip": PrintedScorer("CLIP", 1.0)}
+SCORERS = {
+    "toy-uniter": PrintedScorer("UNITER", 100.0, (0.0, 100.0)),
+    "toy-clip": PrintedScorer("CLIP", 1.0, (-100.0, 100.0)),
+}
 ROLES = {"CE": ["ce-1", "ce-2"], "UNITER": ["u-1", "u-2"], "mix": ["m-1"]}
 PARENTS = {"u-1": "ce-2", "u-2": "ce-1", "m-1": "somebody", "somebody": None}
 RNG = np.random.default_rng(5)
 SCORES = {
-    name: {scorer: RNG.normal(len(name), 1.0, len(IMAGES)) for scorer in SCORERS}
+    name: {scorer: RNG.normal(10 * len(name), 1.0, len(IMAGES)) / one.factor for scorer, one in SCORERS.items()}
     for names in ROLES.values()
     for name in names
 }
@@ -219,19 +222,36 @@ def test_a_captioner_without_parent_is_held_against_the_geometric_mean(results):
 
 
 @pytest.mark.parametrize(
-    ("measure", "above_0", "to_100"), [("BLEU@1", True, True), ("CIDEr", True, False), ("score", False, False)]
-)
-def test_intervals_of_values_end_where_the_measure_does(results, measure, above_0, to_100):
-    place = ("toy", measure, "CLIP" if measure == "score" else None)
-    apart = {"u-1": 5.0, "u-2": 95.0}
+    ("measure", "scorer", "bounds"),
+    [
+        ("BLEU@1", None, (0.0, 100.0)), ("CIDEr", None, (0.0, 1000.0)), ("score", "UNITER", (0.0, 100.0)),
+        ("score", "CLIP", (-100.0, 100.0)),
+    ],
+)  # fmt: skip
+def test_intervals_of_values_end_where_the_measure_does(results, measure, scorer, bounds):
+    """Student's t of two trainings that have 99 and 91 reaches from 44 to 146, that of 5 and 95 from -522 to 622."""
+    place = ("toy", measure, scorer)
+    for apart, ends in (((99.0, 91.0), (95 - 12.7062 * 4, 95 + 12.7062 * 4)), ((5.0, 95.0), (50 - 571.8, 50 + 571.8))):
+        found = {
+            name: {place: replace(results[name][place], value=value, resampled=np.full(RESAMPLES, value))}
+            for name, value in zip(ROLES["UNITER"], apart, strict=True)
+        }
+        (row,) = value_rows({"UNITER": ROLES["UNITER"]}, found)
+        assert row["value"] == np.mean(apart)
+        expected = max(ends[0], bounds[0]), min(ends[1], bounds[1])
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected, abs=0.1)
+
+
+def test_intervals_of_differences_of_scores_end_where_probabilities_do(results):
+    """Differences of 98 and -90 between trainings and parents."""
+    place, values = ("toy", "score", "UNITER"), {"ce-1": 95.0, "ce-2": 1.0, "u-1": 99.0, "u-2": 5.0}
     found = {
         name: {place: replace(results[name][place], value=value, resampled=np.full(RESAMPLES, value))}
-        for name, value in apart.items()
+        for name, value in values.items()
     }
-    (row,) = value_rows({"UNITER": ROLES["UNITER"]}, found)
-    assert row["value"] == 50.0
-    assert (row["ci_low"] == 0.0) if above_0 else (row["ci_low"] < -100.0)
-    assert (row["ci_high"] == 100.0) if to_100 else (row["ci_high"] > 200.0)
+    roles = {"CE": ROLES["CE"], "UNITER": ROLES["UNITER"]}
+    (row,) = difference_rows(roles, found, "CE", PARENTS, {})
+    assert (row["difference"], row["ci_low"], row["ci_high"]) == (4.0, -100.0, 100.0)
 
 
 def test_other_images_are_an_error(results):
@@ -408,7 +428,10 @@ def constructed():
             constructions.append(
                 {**key, "experiment": experiment, "subject": subject, "source": source, "level": level}
             )
-            scores += [{**key, "scorer": name, "score": float(generator.normal())} for name in SCORERS]
+            scores += [
+                {**key, "scorer": name, "score": float(generator.normal(40.0)) / one.factor}
+                for name, one in SCORERS.items()
+            ]
     return constructions, scores
 
 
@@ -519,11 +542,33 @@ def test_a_scorer_that_changes_little_with_more_nouns():
 
 def test_constructed_captions_of_several_seeds():
     constructions, scores = constructed()
-    higher = [{**row, "score": row["score"] + 1.0} for row in scores]
+    higher = [{**row, "score": row["score"] + 1.0 / SCORERS[row["scorer"]].factor} for row in scores]
     parts = [(constructions, scores, alignment("ce-1")), (constructions, higher, alignment("ce-2"))]
     values, _ = constructed_rows(parts, SCORERS, "CE", 1)
     (one,) = constructed_rows(parts[:1], SCORERS, "CE", 1)[0][:1]
     assert values[0]["seeds"] == 2
-    assert values[0]["value"] == pytest.approx(one["value"] + 0.5 * SCORERS["toy-uniter"].factor)
+    assert values[0]["value"] == pytest.approx(one["value"] + 0.5)
     # Half a point apart on each side: 12.7 times 0.5.
-    assert values[0]["ci_high"] - values[0]["value"] > 100 * 12.7 * 0.5
+    assert values[0]["ci_high"] - values[0]["value"] > 12.7 * 0.5
+
+
+@pytest.mark.parametrize(("scorer", "lowest"), [("UNITER", 0.0), ("CLIP", -100.0)])
+def test_intervals_of_constructed_captions_end_where_the_scores_do(scorer, lowest):
+    """Scores of 0.01 and 99 in two seeds: Student's t over both leaves every range."""
+    made = [
+        {"corpus": "toy", "image_id": image, "caption_index": 0, "experiment": "count", "subject": "UNITER",
+         "source": "published", "level": 3.0}
+        for image in IMAGES
+    ]  # fmt: skip
+    name = next(name for name, one in SCORERS.items() if one.label == scorer)
+    key = {"corpus": "toy", "caption_index": 0, "scorer": name}
+    before, low, high = (
+        [{**key, "image_id": image, "score": score / SCORERS[name].factor} for image in IMAGES]
+        for score in (50.0, 0.01, 99.0)
+    )
+    parts = [(made, scores, before) for scores in (low, high)]
+    values, differences = constructed_rows(parts, SCORERS, "CE", 1)
+    (value,) = (row for row in values if row["measure"] == "score")
+    assert (value["scorer"], value["ci_low"], value["ci_high"]) == (scorer, lowest, 100.0)
+    (difference,) = (row for row in differences if row["measure"] == "score")
+    assert (difference["ci_low"], difference["ci_high"]) == (lowest - 100.0, 100.0 - lowest)

@@ -14,7 +14,7 @@ import pytest
 from figure_checks import STYLE, assert_readable, drawn
 from interval_ranges import intervals_outside
 from matplotlib.colors import to_hex
-from paper_jobs import PAPERS, judged
+from paper_jobs import PAPERS, judged, printer
 from paper_jobs import published as published_of
 from PIL import Image
 from scenes_run import FIGURES, TELLING, make, report, scenes_run
@@ -30,7 +30,7 @@ from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.jobs.provenance import device_name
 from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
-from captionlab.papers.scenes.captions import Change, Example, drawn_examples
+from captionlab.papers.scenes.captions import METRICS, Change, Example, drawn_examples
 from captionlab.papers.scenes.figures import compared_words, draw_captions, draw_changes
 from captionlab.papers.scenes.objects import (
     contrast_rows,
@@ -882,6 +882,100 @@ def test_claims_of_the_paper_are_judged(differences):
     # In Table 2 the IoU at 3 is 1.00 and 0.50 for road and sea, 0.50 for restaurant; of fewer objects there is none.
     assert found["some-scenes-overlap-more"]["scope"] == "IoU"
     assert "too small a sample for the paper's +0.250" in found["some-scenes-overlap-more"]["smallest_difference"]
+
+
+def of_paper(difference, **place):
+    """A difference of the paper's numbers with a tiny interval."""
+    empty = dict.fromkeys(("subject", "source", "level", "scorer", "own", "margin"))
+    ends = {"difference": difference, "ci_low": difference - 0.0004, "ci_high": difference + 0.0004}
+    return {**empty, **ends, "corpus": "HL-Scenes", "seeds": 1, "n": 1426, **place}
+
+
+def differences_of_captions(value):
+    """Differences of Tables 1 and 2 and of section 6.2."""
+    for printed, metric in METRICS.items():
+        second, last = (value("1", epoch, "HL-Scenes", printed) for epoch in ("2", "10"))
+        place = {"experiment": "scene captions", "subject": "2", "against": "the end of the finetuning"}
+        yield of_paper(0.05 * last - abs(second - last), measure=f"nearness of {metric}", **place)
+    much, little = ("station", "road", "sea", "resort"), ("room", "house", "restaurant")
+    for measure, depth in itertools.product(("RBO", "IoU"), (3, 5, 7)):
+        means = [fmean(value("2", scene, str(depth), measure) for scene in scenes) for scenes in (much, little)]
+        place = {"source": ", ".join(much), "against": ", ".join(little), "level": float(depth), "measure": measure}
+        yield of_paper(means[0] - means[1], experiment="overlap of scenes", subject="finetuned", **place)
+    r = {"experiment": "overlap", "subject": "finetuned", "measure": "r", "against": "no correlation"}
+    yield of_paper(value("2", "r", "all", "r"), **r)
+    changed = [value("text", role, "6.2", "captions changed") for role in ("finetuned", "pretrained")]
+    place = {"experiment": "ablation", "subject": "finetuned", "against": "pretrained", "source": "test"}
+    yield of_paper(changed[0] - changed[1], measure="changed", **place)
+
+
+def differences_of_probes(value):
+    """Differences of Tables 4, 6 and 7."""
+    for (name, role), mark, measure in itertools.product(
+        {"PRE": "pretrained", "FT": "finetuned"}.items(), ("", " (A)"), ("micro-F1", "macro-F1", "weighted-F1")
+    ):
+        experiment = "probes without diagnostic objects" if mark else "probes"
+        forest, network = (value("6", f"{probe} {name}{mark}", "50/50", measure) for probe in ("RF", "MLP"))
+        place = {"experiment": experiment, "subject": role, "source": "random-forest", "measure": measure}
+        yield of_paper(forest - network, against="mlp", level=0.5, **place)
+        by_share = {
+            share: [value("7", label, split, measure) for label in (f"{name}{mark}", name, f"PRE{mark}")]
+            for share, split in ((0.1, "90/10"), (0.3, "70/30"), (0.5, "50/50"))
+        }
+        for share, (own, intact, pretrained) in by_share.items():
+            if share < 0.5:
+                yield of_paper(by_share[0.5][0] - own, against=f"test share {share}", level=0.5, **place)
+            if mark:
+                near = {**place, "measure": f"nearness of {measure}", "against": "intact inputs"}
+                yield of_paper(0.05 * intact - abs(own - intact), level=share, **near)
+            if role == "finetuned":
+                yield of_paper(own - pretrained, against="pretrained", level=share, **place)
+        if (name, mark) == ("PRE", ""):
+            before, after, chance = (
+                value("4", label, "50/50", measure) for label in ("Pretrained", "Finetuned", "Random")
+            )
+            halfway = {"against": "halfway from chance to finetuned", "level": 0.5, **place}
+            yield of_paper(before - (after + chance) / 2, **halfway)
+            yield of_paper(before - chance, against="random", level=0.5, **place)
+
+
+def test_the_paper_bears_out_its_own_claims():
+    """A run that measured exactly the published numbers. Counts of comparisons are by hand."""
+    published = published_of("scenes")
+    rows = [
+        row
+        for differences in (differences_of_captions, differences_of_probes)
+        for row in differences(lambda *place: published.find(*place).value)
+    ]
+    printed = printer("scenes", published)
+    for row in rows:
+        assert printed(row) == pytest.approx(row["difference"])
+    records = judged(read_claims(PAPERS / "scenes" / "claims.yaml", "scenes"), rows, "scenes").records
+    untested = {one["claim"] for one in records if one["verdict"] == "not tested in this run"}
+    assert untested == {  # the paper shows them in figures, or not at all
+        "scene-captions-from-the-first-epoch", "attention-is-more-even", "attention-mass-stays",
+        "frequent-objects-are-attended", "frequent-objects-are-attended-beyond-uniform", "object-captions-are-surer",
+        "confidence-moves-less", "splits-shift-alike", "frequent-scenes-are-at-ceiling", "rare-scenes-fail-before",
+        "higher-layers-attend-to-separators",
+    }  # fmt: skip
+    tested = [one for one in records if one["claim"] not in untested]
+    assert {one["verdict"] for one in tested} == {"holds"}
+    counted = {(one["claim"], one["scope"]): (one["as_claimed"], one["opposite"], one["comparisons"]) for one in tested}
+    assert counted == {
+        ("scene-captions-after-two-epochs", "all comparisons"): (4, 1, 5),  # SPICE is 5.2 % below
+        ("overlaps-correlate", "all comparisons"): (1, 0, 1),
+        ("some-scenes-overlap-more", "RBO"): (3, 0, 3),
+        ("some-scenes-overlap-more", "IoU"): (3, 0, 3),
+        ("scene-captions-change-less", "test"): (1, 0, 1),
+        ("scenes-are-known-before", "all comparisons"): (6, 0, 6),
+        ("finetuning-closes-the-gap", "all comparisons"): (3, 0, 3),  # by macro-F1 on three splits; Figure 9 has bars
+        ("states-survive-ablation", "pretrained"): (9, 0, 9),
+        ("states-survive-ablation", "finetuned"): (8, 1, 9),  # macro-F1 of 50/50 is 0.96 and 0.88
+        ("forest-is-better-than-network", "all comparisons"): (5, 0, 12),
+        ("half-for-testing-is-hardest", "all comparisons"): (6, 0, 8),
+    }
+    (forest,) = (one for one in tested if one["claim"] == "forest-is-better-than-network")
+    assert "finetuned macro-F1, probes without diagnostic objects against mlp +0.030" in forest["evidence"]
 
 
 def test_every_number_of_the_paper_is_there():

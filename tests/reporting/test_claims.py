@@ -1,5 +1,6 @@
 """Claims are judged by intervals: held, refuted, mixed, cannot tell, and not tested."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from paper_jobs import PAPERS, printer
 from paper_jobs import published as published_of
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
+from captionlab.reporting.claim_cards import claim_cards
 from captionlab.reporting.claims import ClaimError, claims_table, read_claims
 from captionlab.reporting.evidence import Evidence
 from captionlab.reporting.published import Published
@@ -226,6 +228,19 @@ def test_a_claim_that_the_run_has_nothing_on_is_not_tested(tmp_path):
     for change in ({"metrics": ["SPICE"]}, {"captioner": "DiscriTune-BLIP"}, {"corpora": ["nocaps near"]}):
         (record,) = judged(claims(tmp_path, **change))
         assert (record["verdict"], record["evidence"], record["comparisons"]) == ("not tested in this run", "", 0)
+
+
+def test_the_page_tells_claims_from_verdicts(tmp_path):
+    """A claim that is judged once, and one that is judged on each of two corpora."""
+    paper = Reproduction(BLOCK, LINEAGE)
+    both = [*claims(tmp_path), *claims(tmp_path, claim="apart", per=["corpus"])]
+    table = claims_table(both, evidence(paper, paper.run(summary(), pairs(5.0, -3.0))), PROVENANCE, {})
+    assert "The 2 claims have 3 verdicts" in table.description
+    page = claim_cards(table)
+    assert "The 2 claims have 3 verdicts" in page
+    assert "<p>Verdicts:</p>" in page
+    for verdict in ("holds", "mixed", "does not hold"):
+        assert re.search(rf"1</b> {verdict}<", page)
 
 
 def test_two_labels_of_one_corpus_count_once(tmp_path):

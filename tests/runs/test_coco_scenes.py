@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from interval_ranges import intervals_outside
 from records import python_path
 
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
@@ -86,3 +87,9 @@ def test_ablation_and_probes(results):
 def test_tables_of_the_run(results):
     with open(results / "tables" / "scenes_table3_objects.csv", encoding="utf-8", newline="") as file:
         assert {row["scene"] for row in csv.DictReader(file)} >= {"kitchen", "bathroom"}
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(results):
+    found, intervals = intervals_outside(results)
+    assert found == []
+    assert intervals > 50

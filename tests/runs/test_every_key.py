@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from interval_ranges import intervals_outside
 from other_run import write_models
 from published_models import write_blip_matcher, write_detector, write_siglip
 from safetensors.torch import load_file
@@ -245,3 +246,9 @@ def test_tables_are_there_and_trainings_were_watched(run):
 def test_where_parser_models_cannot_be_fetched_there_is_no_spice(run):
     assert pq.read_table(run / paths.evaluation("spice", "given", "main")).num_rows == 0
     assert "unavailable" in json.loads((run / paths.SPICE_MODELS / "status.json").read_text())
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(run):
+    found, intervals = intervals_outside(run / "results")
+    assert found == []
+    assert intervals > 20

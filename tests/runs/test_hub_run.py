@@ -8,6 +8,7 @@ import pytest
 import torch
 import yaml
 from hub_models import MAKERS, hub_model
+from interval_ranges import intervals_outside
 from PIL import Image
 from small import start
 
@@ -52,6 +53,12 @@ def test_a_captioner_is_evaluated(run, captioner):
     found = read_table(run / paths.evaluation("retrieval", captioner, "main"), RETRIEVAL)
     assert found.num_rows == 2 * 16  # among 8 candidates, and among all
     assert captioner in (run / paths.table("evaluation.csv")).read_text()
+
+
+def test_no_interval_lies_outside_of_the_range_of_its_measure(run):
+    found, intervals = intervals_outside(run / "results")
+    assert found == []
+    assert intervals > 50
 
 
 @pytest.mark.parametrize("captioner", TRAINED)

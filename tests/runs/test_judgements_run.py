@@ -5,18 +5,22 @@ import math
 from pathlib import Path
 
 import pytest
+from interval_ranges import intervals_outside
 from judged_files import (
     BY_ID,
     COCO,
     PAIRS,
+    SENTENCES,
     TEXTS,
     WRITERS,
     foil_annotations,
     shown_pascal,
+    write_composite,
     write_flickr8k,
     write_foil,
     write_pascal,
 )
+from PIL import Image
 from scipy.stats import kendalltau
 from small import start
 
@@ -30,39 +34,89 @@ from captionlab.storage.tables import read_table
 pytestmark = pytest.mark.slow
 
 
-def write_karpathy(path: Path, references: dict[str, list[str]]) -> dict:
-    """A corpus of texts in Karpathy's format; its block of a config."""
-    images = [
+# The tables of the paper about CLIPScore that have published numbers of these sets.
+OF_PAPER = ("table1_expert", "table2_cf", "table3_composite", "table4_pascal", "table5_foil")
+ENCODER = {
+    "family": "clip",
+    "corpus": "toy",
+    "architecture": {
+        "embed_dim": 8,
+        "vision_cfg": {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16},
+        "text_cfg": {"context_length": 16, "width": 32, "heads": 4, "layers": 1},
+    },
+    "optimizer": {"kind": "adamw", "lr": 1e-3, "batch": 4, "steps": 2},
+}
+
+
+def write_karpathy(path: Path, references: dict[str, list[str]], images: str | None = "photos") -> dict:
+    """A corpus in Karpathy's format, with or without images; its block of a config."""
+    entries = [
         {"filename": f"{image}.jpg", "split": "test", "sentences": [{"raw": text} for text in texts]}
         for image, texts in references.items()
     ]
-    path.write_text(json.dumps({"images": images}))
-    return {"reader": "karpathy", "annotations": path.name, "images": None}
+    path.write_text(json.dumps({"images": entries}))
+    return {"reader": "karpathy", "annotations": path.name, "images": images}
+
+
+def write_photos(folder: Path) -> None:
+    """Write the images of all corpora, each another one."""
+    folder.mkdir()
+    for number, name in enumerate((*TEXTS, *COCO, *SENTENCES)):
+        Image.new("RGB", (40, 30), (30 * number, 255 - 30 * number, 90)).save(folder / f"{name}.jpg")
 
 
 def all_formats(data: Path) -> dict:
-    """A config with a set of each format, whose files it writes."""
+    """A config with a set of each format, whose files it writes, and one whose images nobody has."""
     expert = write_flickr8k(data, BY_ID, [["22_b.jpg", "11_a.jpg#0", 1, 2, 1], ["11_a.jpg", "22_b.jpg#1", 3, 3, 4]])
+    crowd = {"reader": "flickr8k-cf", **expert, "annotations": "crowd.txt"}
     (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
+    foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
+    write_photos(data / "photos")
+    composite = {}
+    for name, first, second in (("flickr8k", "11_a", "22_b"), ("coco", "COCO_val2014_000000391895", "522418")):
+        captions = ["a dog runs", "a cat", f"a {name}"]
+        rows = [(f"{first}.jpg", captions, [4, 2, 1]), (f"{second}.jpg", captions, [4, 2, 3])]
+        file = data / write_composite(data, rows)["annotations"]
+        composite[f"composite-{name}"] = {
+            "reader": "composite", "corpus": name, "annotations": file.rename(data / f"{name}.csv").name,
+            "clipscore": ["it"],
+        }  # fmt: skip
     return {
         "seed": 1,
         "data": str(data),
         "spice": "off",
         "corpora": {
-            "toy": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"test": 30}},
+            "toy": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"train": 8, "test": 30}},
             "flickr8k": write_karpathy(data / "flickr8k.json", TEXTS),
+            "texts": write_karpathy(data / "texts.json", TEXTS, images=None),
             "coco": write_karpathy(data / "coco.json", COCO),
-            "pascal": {"reader": "pascal-50s", "images": None, **pascal},
+            "pascal": {"reader": "pascal-50s", "images": "photos", **pascal},
         },
+        "encoders": {"it": ENCODER},
         "judgements": {
-            "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert},
-            "crowd": {"reader": "flickr8k-cf", "corpus": "flickr8k", **expert, "annotations": "crowd.txt"},
-            "foil": {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations())},
-            "pascal-50s": {"reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal},
-            "simulated": {"reader": "simulated", "corpus": "toy", "images": 10},
+            "expert": {"reader": "flickr8k-expert", "corpus": "flickr8k", **expert, "clipscore": ["it"]},
+            "crowd": {**crowd, "corpus": "flickr8k", "clipscore": ["it"]},
+            **composite,
+            "unseen": {**crowd, "corpus": "texts"},
+            "foil-1": {**foil, "references_per_image": 1},
+            "foil-4": {**foil, "references_per_image": 4},
+            "pascal-50s": {
+                "reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal, "clipscore": ["it"],
+            },
+            "simulated": {"reader": "simulated", "corpus": "toy", "images": 10, "clipscore": ["it"]},
         },
-    }
+        "papers": {
+            "clipscore": {
+                "comparable": False,
+                "judgements": {
+                    "Flickr8k-Expert": "expert", "Flickr8k-CF": "crowd", "Composite": [*composite],
+                    "Pascal-50S": "pascal-50s", "FOIL-1": "foil-1", "FOIL-4": "foil-4",
+                },
+                "encoder": "it",
+            },
+        },
+    }  # fmt: skip
 
 
 def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
@@ -70,12 +124,23 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     folder, output = tmp_path / "run", tmp_path / "output"
     files = {name: paths.nlg(name) for name in config["judgements"]}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
-    targets = [*files.values(), *held.values(), paths.TABLES]
+    pool = ("composite-flickr8k", "composite-coco")
+    pooled = paths.judgements("correlations", judgements="+".join(pool))
+    targets = [*files.values(), *held.values(), pooled, paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
     table = read_records(folder / paths.table("judgements.csv"))
     assert {row["judgements"] for row in table} == {*files}
     assert not (folder / paths.table("evaluation.csv")).exists()
-    cider = {}
+    for name in OF_PAPER:
+        rows = read_records(folder / paths.table(f"clipscore_{name}.csv"))
+        assert {"BLEU-4", "CIDEr", "SPICE"} <= {row["subject"] for row in rows}, name
+        assert {"CLIP-S", "RefCLIP-S"} <= {row["subject"] for row in rows if row["value"]}, name
+    assert {row["scorer"] for row in table if row["metric"] == "CLIPScore"} == {"it"}
+    outside, intervals = intervals_outside(folder / "results")
+    assert outside == []
+    assert intervals > 20
+    cider: dict[str, dict] = {}
+    together: list[tuple[float, float]] = []
     for name, file in files.items():
         tables = {"candidates": CANDIDATES, "ratings": RATINGS, "preferences": PREFERENCES}
         made = {
@@ -94,6 +159,8 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         }
         if rated:
             given = [cider[name][row["image_id"], row["caption_index"]] for row in made["ratings"]]
+            if name in pool:
+                together += zip(given, [row["rating"] for row in made["ratings"]], strict=True)
             tau = kendalltau(given, [row["rating"] for row in made["ratings"]], variant="c")[0]
             # Where all scores are the same there is none.
             assert found["tau-c"]["value"] == (None if math.isnan(tau) else pytest.approx(tau, abs=1e-12))
@@ -103,8 +170,15 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
             assert {coefficient: row["n"] for coefficient, row in found.items()} == {
                 "accuracy": len(made["preferences"])
             }
-        for row in made["preferences"] if name == "foil" else []:
+        for row in made["preferences"] if name.startswith("foil") else []:
             true, foil = (cider[name][row["image_id"], row[index]] for index in ("caption_index", "other_index"))
             assert true > foil
+    (row,) = (
+        row
+        for row in read_table(folder / pooled, CORRELATIONS).to_pylist()
+        if (row["metric"], row["coefficient"]) == ("CIDEr", "tau-c")
+    )
+    assert row["value"] == pytest.approx(kendalltau(*zip(*together, strict=True), variant="c")[0], abs=1e-12)
+    assert (row["n"], row["images"]) == (12, 4)
     own, others = ([s for (_, n), s in cider["simulated"].items() if (n == 0) == first] for first in (True, False))
     assert sum(own) / len(own) > sum(others) / len(others)

@@ -1,5 +1,6 @@
 """config/paper.yaml, end to end, on tiny stand-ins in the published formats; stand_ins.yaml suits it to them.
 
+Of config/paper_variants.yaml one training runs, whose captions come from a beam search.
 The run fetches all of them (`retrieve: true`), from a server on the loopback that is the Hugging Face hub too.
 """
 
@@ -7,14 +8,21 @@ import csv
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from file_server import serving
+from interval_ranges import intervals_outside
 from records import python_path
 from stand_in_sources import checkout_for
 from stand_ins import SCENES, tagger_package, write_stand_ins
+
+from captionlab.storage import paths
+from captionlab.storage.schemas import REJECTS, TRAINING
+from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
@@ -32,13 +40,16 @@ def run(tmp_path_factory) -> Path:
         checkout = checkout_for(server, folder / "elsewhere", folder / "checkout")
         figure = "results/figures/probing_figure2_replacements.png"
         finish(folder, checkout, "results/tables/", figure, endpoint=server.address)
+        trained = paths.captioner("training.parquet", "flickr-greedy")
+        finish(folder, checkout, trained, endpoint=server.address, on_top=["paper_variants"])
     return folder / "run"
 
 
-def finish(folder: Path, checkout: Path, *targets: str, endpoint: str) -> None:
+def finish(folder: Path, checkout: Path, *targets: str, endpoint: str, on_top: Sequence[str] = ()) -> None:
     """Run the workflow of a checkout in a folder, with another hub and with no data at first."""
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(checkout / "Snakefile")]
-    configs = [ROOT / "config" / "paper.yaml", Path(__file__).with_name("stand_ins.yaml")]
+    configs = [ROOT / "config" / f"{name}.yaml" for name in ("paper", *on_top)]
+    configs.append(Path(__file__).with_name("stand_ins.yaml"))
     command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
     command += [*targets, "--config", f"data={folder / 'data'}", "retrieve=True"]
     packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
@@ -74,6 +85,12 @@ def test_every_cell_of_table_1_has_a_published_value_and_a_verdict(run):
     assert {(cell["n"], cell["candidates"]) for cell in made} == {("100", "100 file-order")}
 
 
+def test_no_interval_lies_outside_of_the_range_of_its_measure(run):
+    found, intervals = intervals_outside(run / "results")
+    assert found == []
+    assert intervals > 500
+
+
 def test_in_domain_and_cross_domain_are_told_apart(run):
     inside = {(r["captioner"], r["corpus"]) for r in rows(run, "discritune_table2_in_domain")}
     across = {(r["captioner"], r["corpus"]) for r in rows(run, "discritune_table3_cross_domain")}
@@ -86,7 +103,6 @@ def test_in_domain_and_cross_domain_are_told_apart(run):
 
 
 def test_images_that_could_not_be_fetched_are_counted(run):
-    from captionlab.storage.schemas import REJECTS
     from captionlab.storage.tables import read_table
 
     rejects = read_table(run / "results/corpora/concap/rejects.parquet", REJECTS)
@@ -145,3 +161,11 @@ def test_other_captioners_and_corpora_have_published_values(run, table, captione
     finetuned = [f"discritune-{name.removeprefix('clipcap-')}" for name in captioners if name != "human"]
     cells = [cell for cell in rows(run, f"discritune_{table}") if cell["published"] and cell["verdict"] != MISSING]
     assert {(cell["captioner"], cell["corpus"]) for cell in cells} == set(product((*captioners, *finetuned), corpora))
+
+
+def test_captions_of_a_beam_search_are_learnt_from(run):
+    """As in Table 8: ten epochs of one update each."""
+    log = read_table(run / paths.captioner("training.parquet", "flickr-greedy"), TRAINING).to_pylist()
+    losses = [row["value"] for row in log if row["statistic"] == "loss"]
+    assert len(losses) == 10
+    assert np.isfinite(losses).all()

@@ -140,7 +140,7 @@ def test_every_table_is_there_and_not_empty(finished):
 
 def test_no_interval_lies_outside_of_the_range_of_its_measure(finished):
     """Captioners of a few updates say the same of every image, so shares of 0 and 1 abound."""
-    found, intervals = intervals_outside(finished.run / "results")
+    found, intervals = intervals_outside(finished.run / "results", {"clip": (0.0, 250.0)})
     assert found == []
     assert intervals > 100
 

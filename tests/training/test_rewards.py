@@ -1,11 +1,13 @@
 """Rewards against loops over captions and candidates."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from captionlab.training.loop.batches import ImageBatch
+from captionlab.training.rewards import retrieval
 from captionlab.training.rewards.retrieval import Discriminative, rewards, scores
 
 
@@ -90,6 +92,26 @@ def test_a_reward_by_dot_products(embeddings, kind, hard):
         expected = {"discriminative": share, "accuracy": accuracy, "similarity": found[row]}[kind]
         assert got[row].item() == pytest.approx(expected, abs=1e-5)
         assert statistics["accuracy"][row].item() == accuracy
+
+
+@pytest.mark.parametrize("kind", ["discriminative", "accuracy", "similarity"])
+@pytest.mark.parametrize(
+    ("score", "scale", "naive"),
+    [("scaled-cosine", 20.0, naive_cosine), ("cosine", 1.0, naive_cosine), ("dot-product", 1.0, naive_dot)],
+)
+def test_each_score_of_the_config(embeddings, monkeypatch, kind, score, scale, naive):
+    """The retriever has learned the scale 20, and its embeddings have lengths other than 1."""
+    text, table = embeddings
+    retriever = SimpleNamespace(logit_scale=20.0, embed_texts=lambda captions: text[[int(c) for c in captions]])
+    monkeypatch.setattr(retrieval, "load_encoder", lambda directory, device: retriever)
+    models = {"encoders/clip": {"directory": "none", "features": ["embeddings"]}}
+    data = SimpleNamespace(device="cpu", features=["embeddings"], visual=table, reward_models=models)
+    reward = retrieval.build_retrieval({"kind": kind, "retriever": "clip", "candidates": 3, "score": score}, data)
+    images = torch.tensor([7, 3, 19, 0, 11, 5])
+    got, statistics = reward(ImageBatch(torch.zeros(6, 1), images), list("012345"))
+    expected, accuracy = naive_rewards(kind, text, table[images], 3, scale, naive)
+    assert torch.allclose(got, expected, atol=1e-4)
+    assert torch.equal(statistics["accuracy"], accuracy)
 
 
 def test_candidates_must_divide_the_batch(embeddings):

@@ -10,6 +10,7 @@ from plans import config_of
 from probing_run import FIGURES, TABLES
 
 from captionlab.config.whole import ConfigError, checked
+from captionlab.graph.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 MODELS = ["CLIP", "LXMERT", "ROSITA", "UNITER", "ViLBERT"]
@@ -144,7 +145,8 @@ def test_roles_and_their_tables(plan):
     assert job.inputs["measures"][0] == "results/language/fc-1/main/measures.parquet"
     assert job.inputs["spice"] == []
     drawn = plan.job("plot_probing")
-    assert drawn.params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
+    for needed in (drawn, plan.job("tabulate_probing")):
+        assert needed.params["cosines"] == {"CLIP": 100.0, "CLIPScore": 250.0}
     assert drawn.inputs["tags"][1] == "results/language/fc-uni-1/main/tags.parquet"
 
 
@@ -154,6 +156,10 @@ def test_scores_are_printed_in_per_cent(plan):
     assert {name: printed["factor"] for name, printed in scorers.items()} == {
         "uni": 100.0, "ros": 1.0, "clip": 1.0, "clip-s": 100.0,
     }  # fmt: skip
+    assert {name: printed["bounds"] for name, printed in scorers.items()} == {
+        "uni": (0.0, 100.0), "ros": (0.0, 100.0), "clip": (-100.0, 100.0), "clip-s": (-250.0, 250.0),
+    }  # fmt: skip
+    assert Graph(edited("scorers.clip-s.clamp", True), ROOT).score_bounds()["clip-s"] == (0.0, 250.0)
     assert scorers["uni"]["label"] == "UNITER"
 
 

@@ -2,11 +2,13 @@
 
 Needs: published files of judgements (docs/data.md; nothing where they are simulated) and the corpus of their images;
 to hold metrics against them, tables of scores of the candidates.
-Makes: results/judgements/{judgements}/{candidates,ratings,preferences,correlations,differences}.parquet, and what rules
-of evaluations read:
+Makes: results/judgements/{judgements}/{candidates,ratings,preferences,correlations,differences}.parquet, the last two
+also of several sets together, whose names are joined by +; and what rules of evaluations read:
 results/captions/{judgements}/{judgements}.parquet and results/corpora/{judgements}/{images,captions,objects}.parquet,
 the judged images with the references that are no candidates themselves.
 """
+
+import re
 
 
 def judgement_files(wildcards):
@@ -61,27 +63,49 @@ rule read_judgements:
 
 
 def scores_of_judged(wildcards):
-    """The tables of scores of the judged captions, by the name of the metric."""
-    return graph.score_tables(wildcards.judgements)
+    """The tables of scores of the judged captions of all pooled sets, by the name of the metric."""
+    tables = {}
+    for name in wildcards.judgements.split(POOL):
+        for table, files in graph.score_tables(name).items():
+            tables[table] = [*tables.get(table, []), *files]
+    return tables
+
+
+def pooled_tables(wildcards, table):
+    """A table of each set of judgements that is pooled."""
+    return [f"results/judgements/{name}/{table}.parquet" for name in wildcards.judgements.split(POOL)]
+
+
+def pooled_names():
+    """A regular expression of the name of a set, or of several names of sets that are pooled."""
+    name = f"(?:{any_of(settings.judgements)})"
+    return f"{name}(?:{re.escape(POOL)}{name})*"
 
 
 def bytes_of_pairs(wildcards, input):
     """The bytes that correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
-    return 24 * distinct(input.ratings, "image_id") ** 2
+    return 24 * sum(distinct(ratings, "image_id") for ratings in input.ratings) ** 2
+
+
+def judged_factors(wildcards):
+    """The factor that puts the scores of each scorer of pooled sets into per cent."""
+    sets = wildcards.judgements.split(POOL)
+    scorers = {scorer for name in sets for scorer in settings.evaluations[name].scorers}
+    return {name: graph.score_factors()[name] for name in sorted(scorers)}
 
 
 rule correlate_judgements:
     input:
         unpack(scores_of_judged),
-        ratings="results/judgements/{judgements}/ratings.parquet",
-        preferences="results/judgements/{judgements}/preferences.parquet",
+        ratings=lambda wildcards: pooled_tables(wildcards, "ratings"),
+        preferences=lambda wildcards: pooled_tables(wildcards, "preferences"),
     output:
         correlations="results/judgements/{judgements}/correlations.parquet",
         differences="results/judgements/{judgements}/differences.parquet",
     log:
         "results/logs/correlate_judgements/{judgements}.log",
     wildcard_constraints:
-        judgements=any_of(settings.judgements),
+        judgements=pooled_names(),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1
@@ -97,9 +121,7 @@ rule correlate_judgements:
                 graph.modules("evaluation.metrics", *scores_of_judged(wildcards)), ()
             ),
         ),
-        factors=lambda wildcards: {
-            name: graph.score_factors()[name] for name in sorted(settings.evaluations[wildcards.judgements].scorers)
-        },
+        factors=judged_factors,
         seed=settings.seed,
     message:
         "hold metrics against the judgements {wildcards.judgements}"

@@ -51,6 +51,7 @@ rule summarise_evaluation:
         lineage=lambda wildcards: graph.lineage(),
         trainings=lambda wildcards: settings.trainings,
         factors=lambda wildcards: graph.score_factors(),
+        bounds=lambda wildcards: graph.score_bounds(),
         ends=lambda wildcards: {name: end for paper in papers.values() for name, end in paper.compared.items()},
         seed=settings.seed,
     message:

@@ -25,7 +25,8 @@ def main(snakemake):
                 made = captions[captioner, evaluation]
                 # Captions from files and people are evaluated beside generated captions, but no decoding made them.
                 decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
-                job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), params.factors)
+                of_scorers = {"factors": params.factors, "bounds": params.bounds}
+                job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), **of_scorers)
                 results += table.results(job, path, params.seed)
     every = [path for files in scores.values() for path in files]
     # Metadata of the tables of scores, for the footers.

@@ -10,6 +10,8 @@ Block = dict[str, Any]
 
 # Marks judged captions in a config: it is the family of their captioner, and the reader and only split of their corpus.
 JUDGED = "judged"
+# Stands between the names of sets whose judgements are pooled; no name in a config has this character.
+POOL = "+"
 
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed", JUDGED}

@@ -79,6 +79,7 @@ class Job:
     splits: Mapping[str, str]  # the evaluated split of each corpus
     device: str = ""  # on which its captions and scores were computed
     factors: Mapping[str, float] = field(default_factory=dict)  # by scorer or metric: scores are multiplied by them
+    bounds: Mapping[str, Ends] = field(default_factory=dict)  # by scorer: bounds of its multiplied scores
 
 
 @dataclass(frozen=True)

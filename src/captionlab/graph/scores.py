@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from captionlab.config.blocks import JUDGED, Block, has_captions, root_of
+from captionlab.config.blocks import JUDGED, Block, has_captions, model_kind, root_of
 from captionlab.config.families import asked_tables, score_tables
 from captionlab.config.metrics import MetricFacts
 from captionlab.graph.trainings import Trainings
@@ -92,6 +92,15 @@ class Scores(Trainings):
         # A probability and a cosine become per cent; by the default of CLIP's family they are per cent already.
         scorers = {n: 1.0 if b["scale"] >= PER_CENT else PER_CENT for n, b in sorted(self.config["scorers"].items())}
         return scorers | {f"{SECTION}.{name}": float(block["scale"]) for name, block in self.config[SECTION].items()}
+
+    def score_bounds(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds of the scores of each scorer in per cent; a cosine may be negative, a probability not."""
+        bounds = {}
+        for name, block in self.config["scorers"].items():
+            highest = self.score_factors()[name] * block["scale"]
+            signed = model_kind(block) == "encoder" and not block["clamp"]
+            bounds[name] = (-highest if signed else 0.0, highest)
+        return dict(sorted(bounds.items()))
 
     def command(self, metric: str) -> Command:
         """Return the files of a command that computes a metric, below the folder of data or by their absolute paths."""

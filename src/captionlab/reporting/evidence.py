@@ -18,7 +18,7 @@ from captionlab.reporting.runs import Row, Run, trainings
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
 ENDS = ("difference", "ci_low", "ci_high")
-# Prefix of the measure of a non-inferiority, which says how far a value is from exceeding another by a margin.
+# Prefix of the measure of a non-inferiority, which says how far a value is from being worse than another by a margin.
 NON_INFERIORITY = "non-inferiority of "
 
 
@@ -95,8 +95,11 @@ class EvidenceClaim(Claim):
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
         what = " ".join(f"by {row[name]}" if name == "scorer" else str(row[name]) for name in names)
         open_places = [name for name in ("source", "level") if name not in (*self.per, *self.evidence) and row[name]]
-        if isinstance(self.evidence.get("corpus"), list) and "corpus" not in self.per:
+        several = {name for name, value in self.evidence.items() if isinstance(value, list)} - {*self.per}
+        if "corpus" in several:
             what += f" on {row['corpus']}"
+        if "experiment" in several:
+            what += f", {row['experiment']}"
         places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
         ends = [row[name] for name in ENDS]
         cell = interval_cell(ends, "+.2f" if max(map(abs, ends)) >= 1 else "+.3f")

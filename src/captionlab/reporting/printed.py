@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from captionlab.reporting.evidence import NON_INFERIORITY
 from captionlab.reporting.published import Published
 from captionlab.reporting.runs import Row
 from captionlab.statistics.intervals import SIMILAR
@@ -22,19 +23,22 @@ def printed_difference(
     sides_of: Callable[[Row], Sides | None],
     together: Sequence[tuple[str, ...]] = (),
 ) -> float | None:
-    """Return the difference or nearness computed from the numbers of one table of the paper, or None.
+    """Return the difference, nearness or non-inferiority computed from the numbers of one table, or None.
 
-    `sides_of` returns the two sides of a row. For a nearness, it receives the row of the measure that the nearness is
-    about. Each group of tables in `together` counts as one table. Returns None if no table prints all numbers.
+    `sides_of` returns the two sides of a row. For a nearness or non-inferiority, it receives the row of the measure
+    that it is about. A non-inferiority is about a measure of which higher values are better; the papers print no other.
+    Each group of tables in `together` counts as one table. Returns None if no table prints all numbers.
     """
-    sides = sides_of({**row, "measure": row["measure"].removeprefix(NEARNESS)})
+    kind = next((prefix for prefix in (NEARNESS, NON_INFERIORITY) if row["measure"].startswith(prefix)), "")
+    sides = sides_of({**row, "measure": row["measure"].removeprefix(kind)})
     if sides is None:
         return None
     for tables in [*((table,) for table in dict.fromkeys(table for table, *_ in published.values)), *together]:
         first, second = (_value(published, tables, side) for side in sides)
         if first is not None and second is not None:
             apart = first - second
-            return SIMILAR * abs(second) - abs(apart) if row["measure"].startswith(NEARNESS) else apart
+            margin = SIMILAR * abs(second)
+            return {NEARNESS: margin - abs(apart), NON_INFERIORITY: margin + apart}.get(kind, apart)
     return None
 
 

@@ -6,18 +6,28 @@ from typing import Annotated, Literal
 from annotated_types import Len
 from pydantic import Field
 
-from captionlab.config.model import Block, Model, Ref
-from captionlab.config.papers import PaperFacts
+from captionlab.config.blocks import POOL
+from captionlab.config.model import Block, Model, Ref, Unique
+from captionlab.config.papers import PaperFacts, listed
 from captionlab.plugins import facts
 
 FACTS = PaperFacts()
 # Name of a table -> the paper's labels of its judgements, which are ratings of captions or pairs of captions.
-OF_RATINGS = {"table1_expert": ("Flickr8k-Expert",), "table2_cf": ("Flickr8k-CF",)}
+OF_RATINGS = {
+    "table1_expert": ("Flickr8k-Expert",),
+    "table2_cf": ("Flickr8k-CF",),
+    "table3_composite": ("Composite",),
+}
 OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
 JUDGED_TABLES = {**OF_RATINGS, **OF_PAIRS}
 RATED = [label for labels in OF_RATINGS.values() for label in labels]
+# Labels by which claims are judged: no printed number of the other tables was confirmed.
+CLAIMED = ("Flickr8k-Expert", "Flickr8k-CF")
 
-Label = Literal["Flickr8k-Expert", "Flickr8k-CF", "Pascal-50S", "FOIL-1", "FOIL-4"]
+Label = Literal["Flickr8k-Expert", "Flickr8k-CF", "Composite", "Pascal-50S", "FOIL-1", "FOIL-4"]
+
+
+JudgedSet = Annotated[str, Ref("judgements")]
 
 
 class Config(Model):
@@ -26,9 +36,10 @@ class Config(Model):
     comparable: bool = Field(
         description="whether numbers of this run are compared with the paper's; those of simulated judgements never are"
     )
-    judgements: Annotated[dict[Label, Annotated[str, Ref("judgements")]], Len(1)] = Field(
-        description="by the paper's label judgements: Flickr8k-Expert (Table 1), Flickr8k-CF (Table 2), Pascal-50S "
-        "(Table 4), FOIL-1 or FOIL-4 (Table 5, with one and with four references)"
+    judgements: Annotated[dict[Label, JudgedSet | Annotated[list[JudgedSet], Len(1), Unique()]], Len(1)] = Field(
+        description="by the paper's label judgements: Flickr8k-Expert (Table 1), Flickr8k-CF (Table 2), Composite "
+        "(Table 3), Pascal-50S (Table 4), FOIL-1 or FOIL-4 (Table 5, with one and with four references); judgements "
+        "of several sets count together"
     )
     encoder: Annotated[str, Ref("encoders")] = Field(
         description="encoder whose CLIPScore stands beside the paper's; rows of other encoders have no published "
@@ -36,11 +47,17 @@ class Config(Model):
     )
 
 
+def sets_of(block: Block) -> dict[str, str]:
+    """Return the set of judgements of each label. The names of several sets, which are pooled, are joined."""
+    return {label: POOL.join(listed(names)) for label, names in block["judgements"].items()}
+
+
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""
     readers = facts("judgements.readers")
     labels: dict[str, str] = {}
-    for label, name in block["judgements"].items():
+    named = ((label, name) for label, names in block["judgements"].items() for name in listed(names))
+    for label, name in named:
         if block["encoder"] not in config["judgements"][name]["clipscore"]:
             yield (
                 f"{where}.encoder is {block['encoder']!r}, which gives no CLIPScore to judgements.{name}; "

@@ -1,6 +1,7 @@
 """Evidence on the paper's claims: differences between metrics in their agreement with human judgements."""
 
 from captionlab.judgements.schemas import DIFFERENCES
+from captionlab.papers.clipscore.config import sets_of
 from captionlab.papers.clipscore.run import difference_rows
 from captionlab.reporting.cells import places_behind
 from captionlab.reporting.evidence import Evidence
@@ -12,9 +13,9 @@ from captionlab.reporting.runs import Row
 
 def evidence(inputs: Row, params: Row) -> Evidence:
     """Return the differences with the paper's labels of metrics and of judgements."""
-    encoder, differences = params["config"]["encoder"], []
+    encoder, sets, differences = params["config"]["encoder"], sets_of(params["config"]), []
     for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
-        of_label = difference_rows(rows, label, params["config"]["judgements"][label], encoder)
+        of_label = difference_rows(rows, label, sets[label], encoder)
         differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]
     published, comparable = read_published(inputs["published"]), params["config"]["comparable"]
     return Evidence(differences, lambda row: printed_difference(published, row, sides_of), comparable=comparable)

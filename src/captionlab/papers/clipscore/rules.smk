@@ -4,7 +4,7 @@ Needs: correlations of metrics with judgements (workflow/rules/judgements.smk).
 Makes: results/reporting/clipscore/
 """
 
-from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
+from captionlab.papers.clipscore.config import CLAIMED, JUDGED_TABLES
 
 # The block of the paper in the config.
 clipscore = settings.papers.clipscore
@@ -12,8 +12,8 @@ clipscore = settings.papers.clipscore
 
 def is_simulated(label):
     """Whether nobody judged the captions of a set of judgements, which the paper calls by this label."""
-    reader = settings.judgements[clipscore.judgements[label]].reader
-    return graph.facts("judgements.readers", reader).simulated
+    readers = [settings.judgements[name].reader for name in listed(clipscore.judgements[label])]
+    return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
 
 
 def judged_labels(*labels):
@@ -27,8 +27,9 @@ def judged_tables():
 
 
 def clipscore_judgements(table, labels):
-    """A table of each set of judgements."""
-    return [f"results/judgements/{clipscore.judgements[label]}/{table}.parquet" for label in labels]
+    """A table of each set of judgements; the names of several sets, which are pooled, are joined."""
+    sets = [POOL.join(listed(clipscore.judgements[label])) for label in labels]
+    return [f"results/judgements/{name}/{table}.parquet" for name in sets]
 
 
 rule tabulate_clipscore:
@@ -64,11 +65,11 @@ rule tabulate_clipscore:
 
 
 def clipscore_evidence():
-    """The files by which claims are judged, and further parameters: differences between metrics on human ratings.
+    """The files by which claims are judged, and further parameters: differences between metrics on the human ratings of CLAIMED.
 
     Simulated ratings support no claim.
     """
-    labels = [label for label in judged_labels(*RATED) if not is_simulated(label)]
+    labels = [label for label in judged_labels(*CLAIMED) if not is_simulated(label)]
     parameters = {"labels": labels, "simulated": []}
     return {"differences": clipscore_judgements("differences", labels)}, parameters
 

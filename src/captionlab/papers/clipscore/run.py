@@ -15,6 +15,7 @@ EXPERIMENT = "judgements"
 COEFFICIENTS = {
     "Flickr8k-Expert": TAU_C,
     "Flickr8k-CF": TAU_B,
+    "Composite": TAU_C,
     "Pascal-50S": ACCURACY,
     "FOIL-1": ACCURACY,
     "FOIL-4": ACCURACY,

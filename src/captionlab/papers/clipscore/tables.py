@@ -1,10 +1,10 @@
-"""Tables 1, 2, 4 and 5: agreement of metrics with judgements of captions, with published numbers beside ours."""
+"""Tables 1 to 5: agreement of metrics with judgements of captions, with published numbers beside ours."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
-from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
+from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED, sets_of
 from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.footnotes import OVER_IMAGES
@@ -22,6 +22,8 @@ AGAINST = "CIDEr"
 PRINTED = {
     "table1_expert": "Kendall's tau-c, times 100, of each metric of a caption with ratings of captions by experts",
     "table2_cf": "Kendall's tau-b, times 100, of each metric of a caption with shares of a crowd who accept a caption",
+    "table3_composite": "Kendall's tau-c, times 100, of each metric of a caption with ratings by crowd workers, of "
+    "captions of three corpora together",
     "table4_pascal": "How often, in per cent, each metric prefers the caption of a pair that more people chose: HC of "
     "two by people, HI one of them about another image, HM one by a system, MM both",
     "table5_foil": "How often, in per cent, each metric prefers a true caption to the same with a wrong noun, with one "
@@ -71,7 +73,7 @@ def agreement_table(
     `measured` maps a label to its rows of CORRELATIONS and of DIFFERENCES.
     """
     block, number = params["config"], name.removeprefix("table")[0]
-    sets, encoder, simulated = block["judgements"], block["encoder"], bool({*measured} & {*params["simulated"]})
+    sets, encoder, simulated = sets_of(block), block["encoder"], bool({*measured} & {*params["simulated"]})
     run = Run(
         [row for label, (rows, _) in measured.items() for row in value_rows(rows, label, sets[label], encoder)],
         [row for label, (_, rows) in measured.items() for row in difference_rows(rows, label, sets[label], encoder)],

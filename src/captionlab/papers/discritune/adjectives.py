@@ -14,7 +14,7 @@ import numpy as np
 from captionlab.evaluation.rows import row
 from captionlab.language.statistics import associate, associated_pairs, of_speech
 from captionlab.reporting.runs import Row
-from captionlab.statistics.intervals import bootstrap_share_interval, resampled_sums
+from captionlab.statistics.intervals import bootstrap_interval, resampled_sums
 
 EXPERIMENT = "adjectives"
 MEASURE = "colours among the top adjectives"
@@ -49,7 +49,7 @@ def colour_rows(captions: Mapping[str, Iterable[Row]], seed: int) -> Iterator[di
         drawn = _colours_on_top(resampled_sums(counts, seed).reshape(shape), is_colour)
         for (one, name), (other, against) in permutations(enumerate(spoken), 2):
             apart, resampled = float(found[one] - found[other]), drawn[:, one] - drawn[:, other]
-            number = (apart, *bootstrap_share_interval(apart, resampled, len(counts), (-TOP, TOP)))
+            number = (apart, *bootstrap_interval(apart, resampled, (-TOP, TOP)))
             yield row(corpus, EXPERIMENT, name, MEASURE, number, len(counts), against=against)
 
 

@@ -275,7 +275,7 @@ def transfer_rows(
 def in_domain_rows(
     results: Mapping[str, Results], cast: Cast, own: Mapping[str, Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each captioner against its parent on corpora of its training, as a difference and as a nearness.
+    """Yield each captioner against its parent on corpora of its training, and whether it is not worse.
 
     `results` are by training. `own` maps a label to the corpora that the captioner or its ancestors were trained on.
     """
@@ -289,7 +289,17 @@ def in_domain_rows(
         for found in difference_rows(roles, kept, parent, cast.origins, {}):
             before = [results[origin][found["corpus"], found["measure"], None].value for _, origin in pairs]
             made = {**found, "experiment": "in-domain"}
-            yield from (made, _nearness(made, float(np.mean(before))))
+            yield from (made, _not_lower(made, float(np.mean(before))))
+
+
+def _not_lower(found: Row, of: float) -> dict[str, Any]:
+    """Return the row of the non-inferiority of a difference, for metrics of which higher values are better.
+
+    It is above 0 if the value is lower than the subtracted value `of` by less than SIMILAR of it, or not lower.
+    """
+    margin = SIMILAR * abs(of)
+    ends = {name: margin + found[name] for name in ("difference", "ci_low", "ci_high")}
+    return {**found, **ends, "margin": margin, "measure": f"{NON_INFERIORITY}{found['measure']}"}
 
 
 def _nearness(found: Row, of: float) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from captionlab.reporting.reading import Rows
 from captionlab.reporting.reproduction import in_order
 from captionlab.reporting.runs import Row
 from captionlab.statistics.intervals import (
-    ANY,
     RESAMPLES,
     SIMILAR,
+    Ends,
     bootstrap_interval,
+    difference_bounds,
     resampled_sums,
     seeds_interval,
     share_interval,
@@ -44,10 +45,11 @@ Name = tuple[Way, str, str, str | None]
 
 @dataclass(frozen=True)
 class PrintedScorer:
-    """The paper's name of a scorer, and the factor that converts its scores to per cent."""
+    """The paper's name of a scorer, and how its scores are printed: times a factor to per cent, within bounds."""
 
     label: str
     factor: float
+    bounds: Ends
 
 
 def constructed_rows(
@@ -63,6 +65,7 @@ def constructed_rows(
     words replaced, this is the score before the replacement. For captions with more nouns in their scorer's template,
     it is the score with the fewest nouns.
     """
+    bounds = {scorer.label: scorer.bounds for scorer in scorers.values()}
     values, differences = [], []
     for corpus in dict.fromkeys(one["corpus"] for constructions, _, _ in parts for one in constructions):
         columns = [_columns(part, corpus, scorers, original) for part in parts]
@@ -71,7 +74,8 @@ def constructed_rows(
             way, measure, scorer, against = name
             experiment, subject, source, level = way
             n, place = int(np.isfinite(columns[0][name]).sum()), (source, level, len(parts), against)
-            number = _over_parts(name, [of_part[name] for of_part in columns], [of_part[name] for of_part in drawn], n)
+            in_parts = [of_part[name] for of_part in columns], [of_part[name] for of_part in drawn]
+            number = _over_parts(name, *in_parts, n, bounds[scorer])
             made = row(corpus, experiment, subject, measure, number, n, *place)
             if against is None:
                 values.append({**made, "scorer": scorer})
@@ -90,15 +94,19 @@ def constructed_rows(
 
 
 def _over_parts(
-    name: Name, columns: Sequence[Column], drawn: Sequence[np.ndarray], images: int
+    name: Name, columns: Sequence[Column], drawn: Sequence[np.ndarray], images: int, of_scores: Ends
 ) -> tuple[float, float, float]:
-    """Return the mean of a column over seeds with its interval, computed from the resamples of each seed."""
+    """Return the mean of a column over seeds with its interval, computed from the resamples of each seed.
+
+    `of_scores` are the bounds of the scorer's scores.
+    """
     means = np.array([np.nanmean(column) for column in columns])
     shortest = min(RESAMPLES, *map(len, drawn))
     resampled = np.array([of_seed[:shortest] for of_seed in drawn]).mean(axis=0)
     mean, (_, measure, _, against) = float(means.mean()), name
     if measure not in SHARES:
-        return seeds_interval(means, bootstrap_interval(mean, resampled, ANY), ANY)
+        bounds = of_scores if against is None else difference_bounds(of_scores)
+        return seeds_interval(means, bootstrap_interval(mean, resampled, bounds), bounds)
     middle = 50.0 if against == HALF else 0.0
     ends = share_interval((mean + middle) / 100, float(np.var(resampled / 100)), images, images * len(columns))
     return seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle), (-middle, 100.0 - middle))

@@ -166,15 +166,15 @@ def draw_visual_words(
 ) -> Figure:
     """Draw Figure 3: scores of captions with more and more nouns, each in its scorer's own template.
 
-    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine. As in
-    the paper, these scores are also multiplied by CLIPSCORE.
+    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine. These
+    scores become the paper's, CLIPSCORE times 100 times the cosine, whatever the factor is.
     """
     source = next(iter(run.sources()), None)
     counts = run.levels("count")
     figure, axis = plt.subplots(figsize=(width, 2.6))
     for shift, scorer in zip(side_by_side(len(run.scorers), 0.2), run.scorers, strict=True):
         place = Place(scorer, corpus, "score", scorer, "count", source)
-        factor = CLIPSCORE if scorer in cosines else 1.0
+        factor = 100 * CLIPSCORE / cosines[scorer] if scorer in cosines else 1.0
         points = {count + shift: _times(factor, run.value(replace(place, level=count))) for count in counts}
         line(axis, points, f"{scorer} ({_unit(scorer, cosines, factor)})", of[scorer])
     axis.set_xticks(counts, [f"{count:g}" for count in counts])

@@ -66,9 +66,10 @@ def further_metrics(wildcards=None):
 
 
 def probing_scorers(wildcards=None):
-    """The paper's label of each scorer, and the factor that converts its scores to per cent."""
-    labels = {name: label for label, name in probing.scorers.items()}
-    return {name: {"label": labels[name], "factor": graph.score_factors()[name]} for name in sorted(labels)}
+    """The paper's label of each scorer, the factor of its scores to per cent, and their bounds in per cent."""
+    factors, bounds = graph.score_factors(), graph.score_bounds()
+    labels = sorted((name, label) for label, name in probing.scorers.items())
+    return {name: {"label": label, "factor": factors[name], "bounds": bounds[name]} for name, label in labels}
 
 
 def examined_scorers(wildcards=None):
@@ -186,6 +187,14 @@ rule summarise_probing:
         "../../../../workflow/scripts/summarise_paper.py"
 
 
+def cosines(wildcards):
+    """By label of each scorer that is an encoder the factor between its printed scores and the cosine."""
+    encoders = {
+        label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")
+    }
+    return {label: settings.scorers[name].scale * graph.score_factors()[name] for label, name in encoders.items()}
+
+
 def objectives_of_roles(wildcards):
     """The objective of the first training of each role."""
     return {
@@ -246,6 +255,7 @@ rule tabulate_probing:
         roles=list(probing_roles()),
         corpora=probing_corpora,
         scorers=probing_scorers,
+        cosines=cosines,
         trained_scorers=examined_scorers,
         metrics=further_metrics,
         rewards=rewarding_labels,
@@ -257,14 +267,6 @@ rule tabulate_probing:
         "make the tables of the probing paper"
     script:
         "../../../../workflow/scripts/tabulate_paper.py"
-
-
-def cosines(wildcards):
-    """By label of each scorer that is an encoder the factor between its printed scores and the cosine."""
-    encoders = {
-        label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")
-    }
-    return {label: settings.scorers[name].scale * graph.score_factors()[name] for label, name in encoders.items()}
 
 
 rule plot_probing:

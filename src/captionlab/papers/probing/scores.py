@@ -129,13 +129,16 @@ PATTERN_SHARES_TABLE = Declared(
 )
 
 
-def score_tables(run: ProbingRun) -> list[Declared]:
-    """Return Tables 2 and 4, and the numbers of Figures 1 to 4."""
-    of_run = [_scores(run), _replacements(run), _visual_words(run)]
+def score_tables(run: ProbingRun, cosines: Mapping[str, float]) -> list[Declared]:
+    """Return Tables 2 and 4, and the numbers of Figures 1 to 4.
+
+    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine.
+    """
+    of_run = [_scores(run, cosines), _replacements(run), _visual_words(run)]
     return [*of_run, STATISTICS_TABLE, WORDS_TABLE, PATTERN_SHARES_TABLE]
 
 
-def _scores(run: ProbingRun) -> Declared:
+def _scores(run: ProbingRun, cosines: Mapping[str, float]) -> Declared:
     """Return Table 2: every role's captions by every scorer, and their metrics."""
 
     def arrow(place: Place) -> str:
@@ -143,6 +146,7 @@ def _scores(run: ProbingRun) -> Declared:
         return ARROWS[apart.sign if apart else 0]
 
     measured = run.found("measure")
+    scores = [f"{one}'s scores are {cosines[one]:g} times the cosine" for one in run.scorers if one in cosines]
     return Declared(
         "probing_table2_scores",
         "Probing, table 2: scores and metrics of captioners trained on scorers",
@@ -159,7 +163,7 @@ def _scores(run: ProbingRun) -> Declared:
         notes=[
             *(f"{printed} is not in this run." for printed, metric in METRICS.items() if metric not in measured),
             f"Arrows: the score differs from that of {REFERENCE} and the 95 % interval of the difference leaves out 0. "
-            "Scores are probabilities in per cent, CLIP's 100 times the cosine; metrics are times 100.",
+            f"{'; '.join(['Scores are probabilities in per cent', *scores])}. Metrics are times 100.",
         ],
     )
 

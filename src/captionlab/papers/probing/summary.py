@@ -31,7 +31,7 @@ from captionlab.plugins import work_module
 from captionlab.reporting.reading import Rows, read_by, read_rows
 from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
 from captionlab.reporting.runs import Row
-from captionlab.statistics.intervals import ANY, PER_CENT, independent_difference, seeds_interval, share_interval
+from captionlab.statistics.intervals import PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.storage.schemas import ALIGNMENT, TAGGED
 from captionlab.storage.tables import read_table
 from captionlab.texts.tagging import NOUNS
@@ -117,7 +117,8 @@ def captioner_results(
     places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
-        for result in caption_results(job, rows, seed, {"score": Metric("score", mean, ANY, scorer.factor)}):
+        metric = Metric("score", mean, scorer.bounds, scorer.factor)
+        for result in caption_results(job, rows, seed, {"score": metric}):
             places[result.corpus, "score", scorer.label] = result
     return places
 

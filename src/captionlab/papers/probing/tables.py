@@ -37,7 +37,7 @@ def _of_matching(inputs: Row, params: Row, provenance: Provenance) -> Iterator[T
 
 def _of_run(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:
     run, made = _run(inputs, params, provenance)
-    yield from (declared.table(run, made) for declared in scores.score_tables(run))
+    yield from (declared.table(run, made) for declared in scores.score_tables(run, params["cosines"]))
     yield scores.rewards_table(run, made)
     yield scores.generalisation_table(run, made)
     if params["metrics"]:

@@ -17,14 +17,18 @@ from captionlab.statistics.intervals import ANY
 from captionlab.storage.schemas import ALIGNMENT
 from captionlab.storage.tables import read_table
 
-METRICS = {"score": Metric("score", mean, ANY)}
+METRICS = {"score": Metric("score", mean, ANY)}  # each scorer has bounds of its own
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
-    """Yield the results by corpus and scorer. `job.factors` converts the scores of each scorer into per cent."""
+    """Yield the results by corpus and scorer.
+
+    `job.factors` converts the scores of each scorer into per cent; `job.bounds` has the bounds of the converted scores.
+    """
     scores = read_table(path, ALIGNMENT)
     for (scorer,), part in parts(scores, "scorer"):
-        metrics = {name: replace(metric, scale=job.factors[scorer]) for name, metric in METRICS.items()}
+        scale, bounds = job.factors[scorer], job.bounds[scorer]
+        metrics = {name: replace(metric, scale=scale, bounds=bounds) for name, metric in METRICS.items()}
         for result in caption_results(job, part, seed, metrics):
             yield replace(result, retriever=scorer)
 

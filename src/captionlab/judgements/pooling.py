@@ -1,0 +1,29 @@
+"""Judgements of several sets, held against metrics together: Composite is judged captions of three corpora.
+
+An image is identified by its set and its id, because two corpora may use one id for different images.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from captionlab.judgements.correlation import Key, Row, Rows, Scores
+
+
+def pooled_rows(sets: Mapping[str, Sequence[Row]]) -> Rows:
+    """Return the rows of RATINGS or of PREFERENCES of all sets. `sets` maps the name of a set to its rows."""
+    return [{**row, "image_id": pooled_image(name, row["image_id"])} for name, rows in sets.items() for row in rows]
+
+
+def pooled_image(name: str, image_id: str) -> str:
+    """Return the id of an image of a set among the images of all sets."""
+    return f"{name}/{image_id}"
+
+
+def pooled_scores(parts: Iterable[Scores]) -> list[Scores]:
+    """Return the scores of each metric on the captions of all sets. `parts` are the scores of metrics on single sets.
+
+    Two parts belong to one metric if their metric, scorer and table are equal.
+    """
+    metrics: dict[tuple[str, str | None, str], dict[Key, float]] = {}
+    for part in parts:
+        metrics.setdefault((part.metric, part.scorer, part.table), {}).update(part.values)
+    return [Scores(metric, scorer, values, table) for (metric, scorer, table), values in metrics.items()]
