@@ -34,15 +34,18 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
     `main` gets the `snakemake` object that Snakemake put into the script's namespace. Everything printed or logged goes
     to the rule's log file. The script sees only as many GPUs as its rule asks for. If `parallel` is set and the rule
     gets several GPUs, each has a process: this process becomes torch's launcher, which starts the script again, and
-    `main` runs in every process at once (captionlab.jobs.processes). Raises SystemExit if the script is run without
-    Snakemake.
+    `main` runs in every process at once (captionlab.jobs.processes). A script that is started without Snakemake gets
+    the job of its arguments (captionlab.jobs.alone).
     """
     namespace = main.__globals__
     if namespace["__name__"] != "__main__":  # imported
         return main
-    if "snakemake" not in namespace:
-        raise SystemExit("This script is run by Snakemake; to use it alone, import its main() and pass such an object.")
-    snakemake = namespace["snakemake"]
+    if "snakemake" in namespace:
+        snakemake = namespace["snakemake"]
+    else:
+        from captionlab.jobs.alone import job_alone  # imports Snakemake, which takes a second
+
+        snakemake = job_alone(Path(namespace["__file__"]), sys.argv[1:])
     # The thread count does not depend on the machine, because the order of floating-point sums depends on it.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(snakemake.threads)
