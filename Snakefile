@@ -25,7 +25,7 @@ from captionlab.graph.resources import distinct, rows_of
 from captionlab.graph.software import own
 from captionlab.plugins import headline
 from captionlab.reporting.paper import FIGURE_FILES, Paper
-from captionlab.reporting.render import FORMATS
+from captionlab.reporting.tables.render import FORMATS
 from captionlab.storage.shards import shard_names
 
 min_version("9.20")

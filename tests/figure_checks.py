@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from captionlab.reporting.figures import Draw, lay_out, looking
 from captionlab.reporting.paper import FIGURE_FILES
+from captionlab.reporting.tables.figures import Draw, lay_out, looking
 from captionlab.storage.files import read_yaml
 
 STYLE: dict[str, Any] = read_yaml(Path(__file__).parents[1] / "config" / "plotting.yaml")

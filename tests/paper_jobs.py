@@ -10,13 +10,13 @@ from typing import Any
 from figure_checks import STYLE
 
 from captionlab.papers.discritune.evidence import TOGETHER
-from captionlab.reporting.cells import places_behind
-from captionlab.reporting.claims import claims_table
-from captionlab.reporting.evidence import Evidence, EvidenceClaim
-from captionlab.reporting.figures import Draw
-from captionlab.reporting.printed import printed_difference
-from captionlab.reporting.published import Published, read_published
-from captionlab.reporting.render import FORMATS, Table
+from captionlab.reporting.claims.claims import claims_table
+from captionlab.reporting.claims.evidence import Evidence, EvidenceClaim
+from captionlab.reporting.claims.printed import printed_difference
+from captionlab.reporting.runs.published import Published, read_published
+from captionlab.reporting.tables.cells import places_behind
+from captionlab.reporting.tables.figures import Draw
+from captionlab.reporting.tables.render import FORMATS, Table
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "src" / "captionlab" / "papers"

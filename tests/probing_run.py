@@ -18,7 +18,7 @@ from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged as words_tagged
 from captionlab.language.schemas import MEASURES, NGRAMS, PATTERNS
-from captionlab.reporting.figures import Draw
+from captionlab.reporting.tables.figures import Draw
 from captionlab.scorers.schemas import MATCHING
 from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.storage.tables import TableSchema, read_table, write_table

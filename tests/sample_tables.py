@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from PIL import Image
 
-from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
 
 HOSTILE = "<img src=x onerror=alert(1)> 100% $x_1$ {\\input{x}} ~^ & # \N{GRINNING FACE} " + "unbreakable" * 6
 # The place of the number that is farthest from the first one of the wide table, and of one of the long table.

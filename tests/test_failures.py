@@ -13,7 +13,7 @@ import pytest
 
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.jobs.failures import advice
-from captionlab.reporting.formats.files import write_text
+from captionlab.reporting.tables.formats.files import write_text
 from captionlab.storage.schemas import TRAINING, embeddings_schema
 from captionlab.storage.tables import TableError, TableWriter, read_metadata, read_table, write_table
 

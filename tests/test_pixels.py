@@ -17,7 +17,7 @@ from captionlab.images.pixels import UnknownPixels, image_size, open_image
 from captionlab.images.places import Place
 from captionlab.jobs.progress import log_counts
 from captionlab.regions.crops import cropped_regions
-from captionlab.reporting.thumbnails import thumbnail
+from captionlab.reporting.tables.thumbnails import thumbnail
 from captionlab.study.pages import SIZE, pictures
 
 ORIENTATION = 0x0112

@@ -14,7 +14,7 @@ import pytest
 import captionlab
 from captionlab.jobs import provenance, tracing
 from captionlab.jobs.provenance import Job, current, part_of, working_on
-from captionlab.reporting.footnotes import run_notes
+from captionlab.reporting.tables.footnotes import run_notes
 from captionlab.storage import paths
 from captionlab.storage.files import digest
 from captionlab.storage.schemas import TRAINING

@@ -20,9 +20,9 @@ from chromium import PATIENCE, Page, browser, program
 
 from captionlab.browser.captions import Measure, Said, evaluation_columns
 from captionlab.browser.site import write_script
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.links import captions_link
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.runs.links import captions_link
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 PAGE = Path(__file__).parents[2] / "resources" / "browser"

@@ -10,11 +10,11 @@ import pytest
 from chromium import Page, browser, program
 from sample_tables import BELOW, FAR, HOSTILE, TABLES
 
-from captionlab.reporting.claim_cards import claim_cards
-from captionlab.reporting.claims import RECORD_COLUMNS
-from captionlab.reporting.collection import Listed, collect
-from captionlab.reporting.formats.files import write_table_files, write_text
-from captionlab.reporting.render import Block, Cell, Column, Link, Table
+from captionlab.reporting.claims.claim_cards import claim_cards
+from captionlab.reporting.claims.claims import RECORD_COLUMNS
+from captionlab.reporting.tables.collection import Listed, collect
+from captionlab.reporting.tables.formats.files import write_table_files, write_text
+from captionlab.reporting.tables.render import Block, Cell, Column, Link, Table
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 

@@ -20,8 +20,8 @@ from checkouts import copy_checkout
 from chromium import Page, browser, program
 from PIL import Image
 
-from captionlab.reporting.collection import collect
-from captionlab.reporting.formats.page import html_page
+from captionlab.reporting.tables.collection import collect
+from captionlab.reporting.tables.formats.page import html_page
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from captionlab.evaluation.summary import (
     summary_columns,
 )
 from captionlab.papers.probing.summary import top_word_results
-from captionlab.reporting.roles import FLUENCY_METRICS, difference_rows, value_rows
+from captionlab.reporting.runs.roles import FLUENCY_METRICS, difference_rows, value_rows
 from captionlab.statistics.intervals import FROM_0, PER_CENT, difference_bounds
 from captionlab.storage.schemas import TAGGED
 

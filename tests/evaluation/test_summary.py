@@ -13,8 +13,8 @@ from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, METRICS,
 from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
 from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Place
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.values import Place
 from captionlab.statistics.intervals import PER_CENT, RESAMPLES
 from captionlab.storage.schemas import ALIGNMENT, COMPARISONS, GENERATED, RETRIEVAL, SUMMARY
 from captionlab.storage.tables import conform, read_metadata, read_table, write_table

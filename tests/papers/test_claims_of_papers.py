@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from paper_jobs import PAPERS, judged
 
-from captionlab.reporting.claims import read_claims
+from captionlab.reporting.claims.claims import read_claims
 
 MODELS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 METRICS = ("BLEU@4", "METEOR", "CIDEr", "SPICE")

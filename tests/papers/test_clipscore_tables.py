@@ -11,7 +11,7 @@ from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
 from captionlab.papers.clipscore.config import run_mistakes
 from captionlab.papers.clipscore.evidence import evidence
-from captionlab.reporting.claims import claims_table, read_claims
+from captionlab.reporting.claims.claims import claims_table, read_claims
 from captionlab.storage.tables import write_table
 
 TABLE_1, TABLE_2 = "clipscore_table1_expert", "clipscore_table2_cf"

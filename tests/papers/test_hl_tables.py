@@ -15,7 +15,7 @@ from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, score_corpus
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.hl.config import run_mistakes
 from captionlab.papers.hl.evidence import evidence
-from captionlab.reporting.claims import read_claims
+from captionlab.reporting.claims.claims import read_claims
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import read_table, write_table
 

@@ -43,7 +43,7 @@ FILES = {
     "__init__.py": '"""A paper."""\n',
     "rules.smk": RULES,
     "tables.py": """
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 
 def one(name):
@@ -63,7 +63,7 @@ def words(inputs, params, provenance):
 TABLES = (scores, words)
 """,
     "evidence.py": """
-from captionlab.reporting.evidence import Evidence
+from captionlab.reporting.claims.evidence import Evidence
 
 
 def evidence(inputs, params):

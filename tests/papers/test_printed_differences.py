@@ -5,8 +5,8 @@ from paper_jobs import printer, published
 from reporting_run import BLOCK, LINEAGE, row
 
 from captionlab.papers.discritune.evidence import lookalike_rows, printed_colours
-from captionlab.reporting.cells import place_name
-from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.tables.cells import place_name
 
 PARENTS = {
     "DiscriTune-COCO": "ClipCap-COCO", "DiscriTune-ConCap": "ClipCap-ConCap", "DiscriTune-BLIP": "BLIP",

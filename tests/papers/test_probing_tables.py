@@ -39,9 +39,9 @@ from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams, draw_visual_words
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
-from captionlab.reporting.claims import read_claims
-from captionlab.reporting.figures import looks
-from captionlab.reporting.runs import PLACE, Measured
+from captionlab.reporting.claims.claims import read_claims
+from captionlab.reporting.runs.values import PLACE, Measured
+from captionlab.reporting.tables.figures import looks
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import read_metadata, read_table, write_table
 

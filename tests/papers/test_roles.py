@@ -23,7 +23,7 @@ from captionlab.papers.probing.summary import (
     pattern_rows,
     top_word_results,
 )
-from captionlab.reporting.roles import difference_rows, fluency, value_rows
+from captionlab.reporting.runs.roles import difference_rows, fluency, value_rows
 from captionlab.statistics.intervals import ANY, RESAMPLES, percentile_interval, resampled_sums, seeds_interval
 from captionlab.storage.schemas import ALIGNMENT, TAGGED
 from captionlab.texts.ngram import perplexity

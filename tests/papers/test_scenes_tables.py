@@ -49,9 +49,9 @@ from captionlab.papers.scenes.probes import (
     rare_scenes,
 )
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES, encodings_schema
-from captionlab.reporting.boards import MARKED
-from captionlab.reporting.claims import read_claims
-from captionlab.reporting.figures import looks
+from captionlab.reporting.claims.claims import read_claims
+from captionlab.reporting.tables.boards import MARKED
+from captionlab.reporting.tables.figures import looks
 from captionlab.statistics.intervals import f1_interval, within
 from captionlab.storage.schemas import IMAGES, SCENE_CAPTIONS
 from captionlab.storage.tables import read_metadata, read_table, write_table

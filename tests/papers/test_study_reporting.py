@@ -15,10 +15,10 @@ from study_stand_in import study_screens, write_images
 from captionlab.images.places import PLACE
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
 from captionlab.papers.discritune.study import study_differences, study_table
-from captionlab.reporting.claims import read_claims
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.render import Table
-from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.claims.claims import read_claims
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.render import Table
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table
 from captionlab.study.analysis import Accuracies, agreement

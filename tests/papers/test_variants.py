@@ -13,9 +13,9 @@ from captionlab.papers.discritune.adjectives import MEASURE
 from captionlab.papers.discritune.evidence import printed_colours
 from captionlab.papers.discritune.summary import Scores, evaluated_results, variant_rows
 from captionlab.papers.discritune.tables import variant_tables
-from captionlab.reporting.claims import read_claims
-from captionlab.reporting.formats.csv import csv_text
-from captionlab.reporting.render import MISSING
+from captionlab.reporting.claims.claims import read_claims
+from captionlab.reporting.tables.formats.csv import csv_text
+from captionlab.reporting.tables.render import MISSING
 from captionlab.storage.schemas import GENERATED, RETRIEVAL
 from captionlab.storage.tables import conform, read_metadata, read_table, write_table
 

@@ -3,16 +3,16 @@
 import pytest
 from reporting_run import PROVENANCE, row
 
-from captionlab.reporting.best import BETTER, with_best
-from captionlab.reporting.builder import Line, Number, rows_of
-from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.latex import latex
-from captionlab.reporting.formats.markdown import markdown
-from captionlab.reporting.published import Published
-from captionlab.reporting.render import MISSING, Cell, interval_cell
-from captionlab.reporting.runs import Run
-from captionlab.reporting.sheets import Sheet
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.values import Run
+from captionlab.reporting.tables.best import BETTER, with_best
+from captionlab.reporting.tables.builder import Line, Number, rows_of
+from captionlab.reporting.tables.evaluation_table import evaluation_table
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.latex import latex
+from captionlab.reporting.tables.formats.markdown import markdown
+from captionlab.reporting.tables.render import MISSING, Cell, interval_cell
+from captionlab.reporting.tables.sheets import Sheet
 
 
 def column(*values: float | None) -> list[list[Cell]]:

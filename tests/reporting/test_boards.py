@@ -6,7 +6,7 @@ import pytest
 from figure_checks import assert_readable, drawn
 from PIL import Image
 
-from captionlab.reporting.boards import BOLD, LEADING, MARKED, PLAIN, Board, words, wrapped
+from captionlab.reporting.tables.boards import BOLD, LEADING, MARKED, PLAIN, Board, words, wrapped
 
 HOSTILE = ["$x$ and $y_", "<b>&amp;</b>", "\\alpha{", "W" * 300, "", "one  two\tthree\nfour " * 20]
 

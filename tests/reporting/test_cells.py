@@ -10,14 +10,14 @@ from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 from test_render import Page
 
 from captionlab.papers.discritune.tables import captioner_tables
-from captionlab.reporting.cells import links_to, place_name, places_behind, read_cells, write_cells
-from captionlab.reporting.claim_cards import claim_cards
-from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.formats.files import write_table_files, write_text
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.render import Block, Cell, Column, Table
-from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.claims.claim_cards import claim_cards
+from captionlab.reporting.claims.claims import claims_table, read_claims
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.tables.cells import links_to, place_name, places_behind, read_cells, write_cells
+from captionlab.reporting.tables.formats.files import write_table_files, write_text
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 PLACE = {"subject": "tuned", "corpus": "coco", "measure": "P@1", "scorer": "clip-a", "experiment": "generated"}
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from reporting_run import PROVENANCE
 
-from captionlab.reporting.checklist import checklist_table
-from captionlab.reporting.checklist_answers import Known, questions
-from captionlab.reporting.facts import Counts
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.markdown import markdown
+from captionlab.reporting.documents.checklist import checklist_table
+from captionlab.reporting.documents.checklist_answers import Known, questions
+from captionlab.reporting.documents.facts import Counts
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.markdown import markdown
 
 ACL = {"A1", "A2", "A3", *(f"B{n}" for n in range(1, 7)), *(f"C{n}" for n in range(1, 5)), "E1"}
 ACL |= {f"D{n}" for n in range(1, 6)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from captionlab.reporting.claim_verdicts import Interval, verdict, widening
+from captionlab.reporting.claims.claim_verdicts import Interval, verdict, widening
 from captionlab.statistics.intervals import within
 
 

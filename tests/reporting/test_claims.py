@@ -9,12 +9,12 @@ from paper_jobs import PAPERS, printer
 from paper_jobs import published as published_of
 from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
-from captionlab.reporting.claim_cards import claim_cards
-from captionlab.reporting.claims import ClaimError, claims_table, read_claims
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.published import Published
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.verdicts import POWER
+from captionlab.reporting.claims.claim_cards import claim_cards
+from captionlab.reporting.claims.claims import ClaimError, claims_table, read_claims
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.tables.verdicts import POWER
 
 PRINTED = published_of("discritune")
 TABLES = {"COCO": "2", "Flickr": "3"}

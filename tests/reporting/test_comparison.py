@@ -11,7 +11,13 @@ import pytest
 from running import load_script
 
 from captionlab.jobs.provenance import Job, working_on
-from captionlab.reporting.comparison import ComparisonError, compare, moved_cells, parameter_differences, read_run
+from captionlab.reporting.documents.comparison import (
+    ComparisonError,
+    compare,
+    moved_cells,
+    parameter_differences,
+    read_run,
+)
 
 SCRIPT = load_script("compare_runs")
 

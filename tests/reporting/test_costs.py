@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from running import load_script
 
-from captionlab.reporting.costs import (
+from captionlab.reporting.documents.costs import (
     COSTS,
     clock,
     cost_table,
@@ -17,7 +17,7 @@ from captionlab.reporting.costs import (
     estimate_text,
     measured_jobs,
 )
-from captionlab.reporting.plan import Plan, PlannedJob, folder_of
+from captionlab.reporting.documents.plan import Plan, PlannedJob, folder_of
 from captionlab.storage.schemas import COST
 from captionlab.storage.tables import write_table
 

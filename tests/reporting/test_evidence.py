@@ -7,7 +7,7 @@ import yaml
 from paper_jobs import PAPERS, PROVENANCE, ROOT, printer, published
 from paper_jobs import judged as judged_by
 
-from captionlab.reporting.claims import ClaimError, claims_table, read_claims
+from captionlab.reporting.claims.claims import ClaimError, claims_table, read_claims
 
 CLAIM = {
     "claim": "own", "section": "1", "statement": "It rises.", "direction": "higher", "share": 1.0, "per": ["subject"],

@@ -15,7 +15,7 @@ from figure_checks import STYLE, assert_readable, drawn, figure_files
 from PIL import Image
 
 from captionlab.papers.discritune.figures import draw_finetuning, draw_retrieval, smoothed
-from captionlab.reporting.figures import legend, looking, looks, save
+from captionlab.reporting.tables.figures import legend, looking, looks, save
 from captionlab.storage.schemas import SUMMARY, TRAINING
 from captionlab.storage.tables import write_table
 
@@ -28,7 +28,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 from captionlab.storage.files import read_yaml
-from captionlab.reporting.figures import looking, save
+from captionlab.reporting.tables.figures import looking, save
 
 def draw(width):
     figure, axis = plt.subplots(figsize=(width, 2))

@@ -5,9 +5,9 @@ from running import run_script
 
 from captionlab.judgements.correlation import Scores, agreement_rows
 from captionlab.judgements.schemas import CORRELATIONS
-from captionlab.reporting.formats.csv import read_records
-from captionlab.reporting.judgements_table import SIMULATED_NOTE, judgements_table
-from captionlab.reporting.render import MISSING
+from captionlab.reporting.tables.formats.csv import read_records
+from captionlab.reporting.tables.judgements_table import SIMULATED_NOTE, judgements_table
+from captionlab.reporting.tables.render import MISSING
 from captionlab.storage.tables import write_table
 
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc"}

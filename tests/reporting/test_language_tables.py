@@ -15,9 +15,9 @@ from running import load_script
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics
 from captionlab.papers.discritune.tables import associations_table
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.language import STATISTICS_SHOWN, patterns_table, statistics_table
-from captionlab.reporting.reproduction import Reproduction
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.language import STATISTICS_SHOWN, patterns_table, statistics_table
 from captionlab.storage.tables import TableSchema, write_table
 from captionlab.texts.ngram import Scores
 

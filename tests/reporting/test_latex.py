@@ -7,9 +7,9 @@ import pytest
 from latex_papers import NEEDS_LATEX, compiled
 from sample_tables import TABLES, table_of_kind
 
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.formats.latex import latex
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.formats.latex import latex
+from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from captionlab.evaluation.rows import row as measured_row
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.scenes.captions import metrics_table
 from captionlab.papers.scenes.run import CAPTIONS
-from captionlab.reporting.claims import CaptionersClaim, claims_table
-from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.links import captions_link
-from captionlab.reporting.published import Published
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Place
-from captionlab.reporting.sheets import Sheet
+from captionlab.reporting.claims.claims import CaptionersClaim, claims_table
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.runs.links import captions_link
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.values import Place
+from captionlab.reporting.tables.evaluation_table import evaluation_table
+from captionlab.reporting.tables.sheets import Sheet
 
 
 def state_of(link: str) -> dict[str, str]:

@@ -7,9 +7,9 @@ from reporting_run import compared, retrieved, row
 from safetensors.numpy import save_file
 
 from captionlab.plugins import facts, headline
-from captionlab.reporting.card_results import Results
-from captionlab.reporting.facts import Counts, Trained, Validated, counts, parameters, updates, validated
-from captionlab.reporting.model_cards import TOY, UNKNOWN, Context, card_text
+from captionlab.reporting.documents.card_results import Results
+from captionlab.reporting.documents.facts import Counts, Trained, Validated, counts, parameters, updates, validated
+from captionlab.reporting.documents.model_cards import TOY, UNKNOWN, Context, card_text
 from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
 from captionlab.storage.tables import write_table
 

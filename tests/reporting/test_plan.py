@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from running import load_script
 
-from captionlab.reporting.plan import AFTER, Plan, PlannedJob, read_plan, status_text
+from captionlab.reporting.documents.plan import AFTER, Plan, PlannedJob, read_plan, status_text
 from captionlab.storage.schemas import COST
 from captionlab.storage.tables import write_table
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from paper_jobs import published
 
-from captionlab.reporting.published import PublishedError, PublishedValue, read_published
+from captionlab.reporting.runs.published import PublishedError, PublishedValue, read_published
 
 HEADER = "paper,table,row,column,metric,value,note\n"
 

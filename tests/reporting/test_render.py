@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from captionlab.reporting.formats.csv import csv_text, read_records
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.latex import escape_latex, latex
-from captionlab.reporting.formats.markdown import escape_markdown, markdown
-from captionlab.reporting.render import Block, Cell, Column, Table
+from captionlab.reporting.tables.formats.csv import csv_text, read_records
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.latex import escape_latex, latex
+from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown
+from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 NASTY = r"<b>a|b</b> & $x_1$ 50% #1 {c} [d](e) \par ~^ *f* `g` \"h\""
 VOID = {"meta", "br", "link", "img", "hr", "input"}

@@ -17,19 +17,19 @@ from running import load_script
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.discritune.tables import captioner_tables
-from captionlab.reporting.collection import collect
-from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.formats.csv import csv_text
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.latex import latex
-from captionlab.reporting.formats.markdown import markdown
-from captionlab.reporting.published import PublishedValue
-from captionlab.reporting.render import MISSING, Cell
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import AmbiguousError, Measured, Place
-from captionlab.reporting.validity import Finding, validity_table
-from captionlab.reporting.verdicts import beside, judge, smallest_difference
+from captionlab.reporting.claims.validity import Finding, validity_table
+from captionlab.reporting.runs.published import PublishedValue
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.values import AmbiguousError, Measured, Place
+from captionlab.reporting.tables.collection import collect
+from captionlab.reporting.tables.evaluation_table import evaluation_table
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.formats.csv import csv_text
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.latex import latex
+from captionlab.reporting.tables.formats.markdown import markdown
+from captionlab.reporting.tables.render import MISSING, Cell
+from captionlab.reporting.tables.verdicts import beside, judge, smallest_difference
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import write_table
 

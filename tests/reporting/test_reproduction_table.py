@@ -3,9 +3,9 @@
 import pytest
 from reporting_run import PROVENANCE
 
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.markdown import markdown
-from captionlab.reporting.reproduction_table import outcomes, reproduction_table
+from captionlab.reporting.claims.reproduction_table import outcomes, reproduction_table
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.markdown import markdown
 
 PAPERS = {
     "one": {"citation": "One et al., *Title*", "comparable": False},

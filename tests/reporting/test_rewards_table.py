@@ -5,9 +5,9 @@ import csv
 import numpy as np
 import pytest
 
-from captionlab.reporting.formats.csv import csv_text
-from captionlab.reporting.formats.markdown import markdown
-from captionlab.reporting.rewards import change_of, rewards_table
+from captionlab.reporting.tables.formats.csv import csv_text
+from captionlab.reporting.tables.formats.markdown import markdown
+from captionlab.reporting.tables.rewards import change_of, rewards_table
 
 BEFORE = [("A dog.", 0.1, 0.0), ("a dog", 0.3, 1.0), ("a cat", 0.5, 0.0), ("a red car", 0.2, 0.0)]
 AFTER = [("a dog here", 0.4, 1.0), ("a dog here", 0.5, 1.0), ("a dog here", 0.5, 0.0), ("a lamp", 0.1, 0.0)]

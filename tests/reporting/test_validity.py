@@ -18,11 +18,7 @@ from captionlab.corpora.toyworld.lexicon import NOUNS
 from captionlab.evaluation.naming import different, names_any, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.graph.graph import Graph
-from captionlab.reporting.formats.csv import csv_text
-from captionlab.reporting.formats.html import html
-from captionlab.reporting.formats.markdown import markdown
-from captionlab.reporting.rewards import Change
-from captionlab.reporting.validity import (
+from captionlab.reporting.claims.validity import (
     CONDITIONS,
     Finding,
     matching_findings,
@@ -33,6 +29,10 @@ from captionlab.reporting.validity import (
     reward_findings,
     validity_table,
 )
+from captionlab.reporting.tables.formats.csv import csv_text
+from captionlab.reporting.tables.formats.html import html
+from captionlab.reporting.tables.formats.markdown import markdown
+from captionlab.reporting.tables.rewards import Change
 from captionlab.scorers.schemas import MATCHING
 from captionlab.storage.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY
 from captionlab.storage.tables import write_table

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small import kill, mounted, process_of, small_config, start
 
-from captionlab.reporting.costs import TIMED_TABLES
+from captionlab.reporting.documents.costs import TIMED_TABLES
 from captionlab.storage import paths
 
 pytestmark = pytest.mark.slow

@@ -27,7 +27,7 @@ from small import start
 from captionlab.config.families import judgement_readers
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
-from captionlab.reporting.formats.csv import read_records
+from captionlab.reporting.tables.formats.csv import read_records
 from captionlab.storage import paths
 from captionlab.storage.tables import read_table
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from captionlab.images.places import PLACE
 from captionlab.jobs.scripting import script
-from captionlab.reporting.formats.files import write_text
+from captionlab.reporting.tables.formats.files import write_text
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_metadata, read_table

@@ -4,10 +4,10 @@ from importlib import import_module
 
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.cells import read_cells
-from captionlab.reporting.claim_cards import claim_cards
-from captionlab.reporting.claims import claims_table, read_claims
-from captionlab.reporting.formats.files import write_table_files, write_text
+from captionlab.reporting.claims.claim_cards import claim_cards
+from captionlab.reporting.claims.claims import claims_table, read_claims
+from captionlab.reporting.tables.cells import read_cells
+from captionlab.reporting.tables.formats.files import write_table_files, write_text
 from captionlab.storage.tables import read_metadata
 
 

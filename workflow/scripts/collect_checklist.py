@@ -5,12 +5,12 @@ from pathlib import Path
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
 from captionlab.probes.schemas import SEARCH
-from captionlab.reporting.checklist import checklist_table
-from captionlab.reporting.checklist_answers import Known, questions
-from captionlab.reporting.costs import COSTS
-from captionlab.reporting.facts import counts, parameters, validated
-from captionlab.reporting.formats.csv import read_records
-from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.documents.checklist import checklist_table
+from captionlab.reporting.documents.checklist_answers import Known, questions
+from captionlab.reporting.documents.costs import COSTS
+from captionlab.reporting.documents.facts import counts, parameters, validated
+from captionlab.reporting.tables.formats.csv import read_records
+from captionlab.reporting.tables.formats.files import write_table_files
 from captionlab.storage import paths
 from captionlab.storage.files import read_yaml
 from captionlab.storage.schemas import COMPARISONS

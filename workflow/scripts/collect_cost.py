@@ -5,8 +5,8 @@ from pathlib import Path
 
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.costs import COSTS, cost_table, measured_jobs
-from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.documents.costs import COSTS, cost_table, measured_jobs
+from captionlab.reporting.tables.formats.files import write_table_files
 from captionlab.storage.tables import write_table
 
 

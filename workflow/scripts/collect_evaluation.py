@@ -2,8 +2,8 @@
 
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.evaluation_table import evaluation_table
-from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.tables.evaluation_table import evaluation_table
+from captionlab.reporting.tables.formats.files import write_table_files
 from captionlab.storage.schemas import SUMMARY
 from captionlab.storage.tables import read_metadata, read_table
 

@@ -3,9 +3,9 @@
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
 from captionlab.judgements.schemas import CORRELATIONS
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.judgements_table import judgements_table
-from captionlab.reporting.reading import read_by
+from captionlab.reporting.claims.reading import read_by
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.judgements_table import judgements_table
 
 
 @script

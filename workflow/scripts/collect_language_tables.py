@@ -3,9 +3,9 @@
 from captionlab.jobs.provenance import commit, part_of
 from captionlab.jobs.scripting import script
 from captionlab.language.schemas import NGRAMS, PATTERNS, STATISTICS
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.language import patterns_table, statistics_table, unigrams_table
-from captionlab.reporting.reading import read_by
+from captionlab.reporting.claims.reading import read_by
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.language import patterns_table, statistics_table, unigrams_table
 
 
 @script

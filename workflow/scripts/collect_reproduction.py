@@ -5,9 +5,9 @@ from pathlib import Path
 
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.formats.csv import read_records
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.reproduction_table import reproduction_table
+from captionlab.reporting.claims.reproduction_table import reproduction_table
+from captionlab.reporting.tables.formats.csv import read_records
+from captionlab.reporting.tables.formats.files import write_table_files
 from captionlab.storage import paths
 
 

@@ -2,8 +2,8 @@
 
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.rewards import change_of, rewards_table
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.rewards import change_of, rewards_table
 from captionlab.storage import paths
 from captionlab.storage.schemas import REWARDS
 from captionlab.storage.tables import read_metadata, read_table

@@ -1,7 +1,7 @@
 """Copy a table of the run into the folder of all tables."""
 
 from captionlab.jobs.scripting import script
-from captionlab.reporting.collection import collect_one
+from captionlab.reporting.tables.collection import collect_one
 
 
 @script

@@ -1,7 +1,7 @@
 """Copy all tables of the run into one folder with an index."""
 
 from captionlab.jobs.scripting import script
-from captionlab.reporting.collection import Listed, collect
+from captionlab.reporting.tables.collection import Listed, collect
 
 
 @script

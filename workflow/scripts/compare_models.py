@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from captionlab.reporting.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
 from captionlab.scorers.schemas import MATCHING
 from captionlab.statistics.intervals import Ends
 from captionlab.storage import paths

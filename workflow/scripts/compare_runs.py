@@ -6,7 +6,7 @@ python workflow/scripts/compare_runs.py runs/a runs/b > comparison.md
 import argparse
 from pathlib import Path
 
-from captionlab.reporting.comparison import ComparisonError, compare, read_run
+from captionlab.reporting.documents.comparison import ComparisonError, compare, read_run
 
 
 def main(arguments: list[str] | None = None) -> None:

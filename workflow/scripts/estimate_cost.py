@@ -9,8 +9,8 @@ run itself.
 import argparse
 from pathlib import Path
 
-from captionlab.reporting.costs import estimate, estimate_text, measured_jobs
-from captionlab.reporting.plan import read_plan
+from captionlab.reporting.documents.costs import estimate, estimate_text, measured_jobs
+from captionlab.reporting.documents.plan import read_plan
 
 
 def main(arguments: list[str] | None = None) -> None:

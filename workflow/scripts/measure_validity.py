@@ -11,11 +11,11 @@ from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting import validity
-from captionlab.reporting.formats.csv import read_records
-from captionlab.reporting.formats.files import write_table_files
-from captionlab.reporting.rewards import change_of
-from captionlab.reporting.validity import Finding
+from captionlab.reporting.claims.claims import validity
+from captionlab.reporting.claims.validity import Finding
+from captionlab.reporting.tables.formats.csv import read_records
+from captionlab.reporting.tables.formats.files import write_table_files
+from captionlab.reporting.tables.rewards import change_of
 from captionlab.scorers.schemas import MATCHING
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, GENERATED, OBJECTS, REWARDS, SUMMARY

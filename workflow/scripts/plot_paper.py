@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from captionlab.jobs.scripting import script
-from captionlab.reporting.figures import looking, save
+from captionlab.reporting.tables.figures import looking, save
 from captionlab.storage.files import read_yaml
 
 

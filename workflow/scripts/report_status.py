@@ -7,8 +7,8 @@ Every argument goes to Snakemake, as for the run itself. Nothing is run, and a r
 
 import argparse
 
-from captionlab.reporting.costs import measured_jobs
-from captionlab.reporting.plan import read_plan, status_text
+from captionlab.reporting.documents.costs import measured_jobs
+from captionlab.reporting.documents.plan import read_plan, status_text
 
 
 def main(arguments: list[str] | None = None) -> None:

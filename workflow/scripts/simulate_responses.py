@@ -6,7 +6,7 @@ from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
 from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.jobs.scripting import device, folder_of, script
-from captionlab.reporting.formats.files import write_text
+from captionlab.reporting.tables.formats.files import write_text
 from captionlab.storage.tables import read_metadata, read_table
 from captionlab.study.responses import simulate
 from captionlab.study.schemas import STIMULI

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from captionlab.jobs.provenance import commit, part_of
 from captionlab.jobs.scripting import script
-from captionlab.reporting.cells import write_cells
-from captionlab.reporting.formats.files import write_table_files
+from captionlab.reporting.tables.cells import write_cells
+from captionlab.reporting.tables.formats.files import write_table_files
 
 
 @script

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 from captionlab.jobs.scripting import script
-from captionlab.reporting.card_results import Results
-from captionlab.reporting.costs import measured_job
-from captionlab.reporting.facts import Trained, counts, parameters, updates, validated
-from captionlab.reporting.formats.csv import read_records
-from captionlab.reporting.formats.files import write_text
-from captionlab.reporting.model_cards import Context, card_text
+from captionlab.reporting.documents.card_results import Results
+from captionlab.reporting.documents.costs import measured_job
+from captionlab.reporting.documents.facts import Trained, counts, parameters, updates, validated
+from captionlab.reporting.documents.model_cards import Context, card_text
+from captionlab.reporting.tables.formats.csv import read_records
+from captionlab.reporting.tables.formats.files import write_text
 from captionlab.scorers.schemas import MATCHING
 from captionlab.storage import paths
 from captionlab.storage.files import read_yaml

@@ -3,12 +3,12 @@
 from captionlab.judgements.schemas import DIFFERENCES
 from captionlab.papers.clipscore.config import sets_of
 from captionlab.papers.clipscore.run import difference_rows
-from captionlab.reporting.cells import places_behind
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Sides, pair, printed_difference
-from captionlab.reporting.published import read_published
-from captionlab.reporting.reading import read_by
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.claims.printed import Sides, pair, printed_difference
+from captionlab.reporting.claims.reading import read_by
+from captionlab.reporting.runs.published import read_published
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.cells import places_behind
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:

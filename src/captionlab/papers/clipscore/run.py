@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from captionlab.evaluation.rows import row as measured_row
 from captionlab.judgements.coefficients import ACCURACY, TAU_B, TAU_C
-from captionlab.reporting.reading import Rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Rows
+from captionlab.reporting.runs.values import Row
 
 EXPERIMENT = "judgements"
 # The coefficient that the paper prints for each set of judgements.

@@ -6,15 +6,15 @@ from functools import partial
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
 from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED, sets_of
 from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
-from captionlab.reporting.builder import Line, Number, columns_of, rows_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.judgements_table import SIMULATED_NOTE
-from captionlab.reporting.published import read_published
-from captionlab.reporting.reading import Provenance, Rows, read_by
-from captionlab.reporting.render import Block, Table, Value
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Row, Run
-from captionlab.reporting.sheets import Sheet
+from captionlab.reporting.claims.reading import Provenance, Rows, read_by
+from captionlab.reporting.runs.published import read_published
+from captionlab.reporting.runs.reproduction import in_order
+from captionlab.reporting.runs.values import Row, Run
+from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.judgements_table import SIMULATED_NOTE
+from captionlab.reporting.tables.render import Block, Table, Value
+from captionlab.reporting.tables.sheets import Sheet
 
 # Metric that the others are compared with: captioners are compared most often by this reference-based metric.
 AGAINST = "CIDEr"

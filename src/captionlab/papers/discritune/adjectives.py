@@ -13,7 +13,7 @@ import numpy as np
 
 from captionlab.evaluation.rows import row
 from captionlab.language.statistics import associate, associated_pairs, of_speech
-from captionlab.reporting.runs import Row
+from captionlab.reporting.runs.values import Row
 from captionlab.statistics.intervals import bootstrap_interval, resampled_sums
 
 EXPERIMENT = "adjectives"

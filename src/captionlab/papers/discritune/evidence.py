@@ -11,13 +11,13 @@ from captionlab.papers.discritune.adjectives import MEASURE as COLOURS_ON_TOP
 from captionlab.papers.discritune.layouts import RETRIEVAL_METRIC, TEXT_HEADINGS
 from captionlab.papers.discritune.study import BOUNDS, study_differences
 from captionlab.papers.discritune.summary import GAIN_ON
-from captionlab.reporting.cells import places_behind
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Row, Sides, apart, pair, printed_difference
-from captionlab.reporting.published import Published, read_published
-from captionlab.reporting.reading import read_rows
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Place, Run
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.claims.printed import Row, Sides, apart, pair, printed_difference
+from captionlab.reporting.claims.reading import read_rows
+from captionlab.reporting.runs.published import Published, read_published
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.values import Place, Run
+from captionlab.reporting.tables.cells import places_behind
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.study.schemas import ACCURACY, PAIRWISE
 

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from captionlab.images.places import PLACE
-from captionlab.reporting.boards import BOLD, GREY, Board, words
-from captionlab.reporting.figures import Draw, Look, Style, legend, line, looks, panels, side_by_side
-from captionlab.reporting.published import read_published
-from captionlab.reporting.reading import read_by, read_rows
-from captionlab.reporting.reproduction import Reproduction, in_order
-from captionlab.reporting.runs import Place, Row
+from captionlab.reporting.claims.reading import read_by, read_rows
+from captionlab.reporting.runs.published import read_published
+from captionlab.reporting.runs.reproduction import Reproduction, in_order
+from captionlab.reporting.runs.values import Place, Row
+from captionlab.reporting.tables.boards import BOLD, GREY, Board, words
+from captionlab.reporting.tables.figures import Draw, Look, Style, legend, line, looks, panels, side_by_side
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import IMAGES, SUMMARY, TRAINING
 from captionlab.storage.tables import read_table

@@ -6,12 +6,12 @@ from itertools import product
 from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
-from captionlab.reporting.cells import place_name
-from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell, p_text
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.runs import Measured, Place, Run
-from captionlab.reporting.sheets import Sheet, table_of
-from captionlab.reporting.verdicts import legend
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.values import Measured, Place, Run
+from captionlab.reporting.tables.cells import place_name
+from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell, p_text
+from captionlab.reporting.tables.sheets import Sheet, table_of
+from captionlab.reporting.tables.verdicts import legend
 from captionlab.study.analysis import ALL_TYPES, MEASURES
 from captionlab.study.stimuli import IMAGES_OF_SCREEN
 

@@ -32,12 +32,10 @@ from captionlab.evaluation.summary import Job, Metric, Names, Result, caption_re
 from captionlab.language.schemas import MEASURES
 from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.adjectives import colour_rows
-from captionlab.reporting.evidence import NON_INFERIORITY
-from captionlab.reporting.printed import NEARNESS
-from captionlab.reporting.reading import Rows, read_rows
-from captionlab.reporting.reproduction import Reproduction
-from captionlab.reporting.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Rows, read_rows
+from captionlab.reporting.runs.reproduction import Reproduction
+from captionlab.reporting.runs.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
+from captionlab.reporting.runs.values import NEARNESS, NON_INFERIORITY, Row
 from captionlab.statistics.intervals import (
     ANY,
     PER_CENT,

@@ -26,16 +26,16 @@ from captionlab.papers.discritune.layouts import (
     associations_name,
 )
 from captionlab.papers.discritune.study import study_table
-from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
-from captionlab.reporting.footnotes import protocol_note
-from captionlab.reporting.language import TOP, side_by_side
-from captionlab.reporting.published import Published, PublishedValue, read_published
-from captionlab.reporting.reading import Provenance, measured_on, read_measured, read_rows
-from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, Value
-from captionlab.reporting.reproduction import Reproduction, in_order
-from captionlab.reporting.runs import Place, Row, Run
-from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
-from captionlab.reporting.verdicts import CONTEXT, legend
+from captionlab.reporting.claims.reading import Provenance, measured_on, read_measured, read_rows
+from captionlab.reporting.runs.published import Published, PublishedValue, read_published
+from captionlab.reporting.runs.reproduction import Reproduction, in_order
+from captionlab.reporting.runs.values import Place, Row, Run
+from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of, rows_of
+from captionlab.reporting.tables.footnotes import protocol_note
+from captionlab.reporting.tables.language import TOP, side_by_side
+from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, Value
+from captionlab.reporting.tables.sheets import PROVENANCE, Sheet, table_of
+from captionlab.reporting.tables.verdicts import CONTEXT, legend
 from captionlab.storage.schemas import SUMMARY
 from captionlab.study.responses import SIMULATED
 from captionlab.study.schemas import ACCURACY, AGREEMENT, PAIRWISE, PARTICIPANTS

@@ -1,9 +1,9 @@
 """Evidence on the paper's claims: differences between models on an axis."""
 
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Sides, pair
-from captionlab.reporting.reading import read_evidence
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.claims.printed import Sides, pair
+from captionlab.reporting.claims.reading import read_evidence
+from captionlab.reporting.runs.values import Row
 
 
 def evidence(inputs: Row, params: Row) -> Evidence:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from captionlab.reporting.links import captions_link
-from captionlab.reporting.published import Published
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Place, Row, Run
+from captionlab.reporting.runs.links import captions_link
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.reproduction import in_order
+from captionlab.reporting.runs.values import Place, Row, Run
 
 # The paper's metrics, in its order.
 MEASURES = ("CIDEr", "SacreBLEU", "ROUGE-L")

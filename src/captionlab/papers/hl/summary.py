@@ -8,9 +8,9 @@ from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
 from captionlab.evaluation.summary import Job, Result, caption_results
 from captionlab.papers.hl.run import MEASURES
-from captionlab.reporting.reading import Path, Rows
-from captionlab.reporting.roles import Results, difference_rows, value_rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Path, Rows
+from captionlab.reporting.runs.roles import Results, difference_rows, value_rows
+from captionlab.reporting.runs.values import Row
 from captionlab.storage.tables import read_table
 
 METRICS = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from captionlab.papers.hl.run import MEASURES, TABLE, HlRun
-from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
-from captionlab.reporting.reading import Provenance, measured_on, read_measured
-from captionlab.reporting.render import Table
-from captionlab.reporting.runs import Row
-from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
+from captionlab.reporting.claims.reading import Provenance, measured_on, read_measured
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of
+from captionlab.reporting.tables.render import Table
+from captionlab.reporting.tables.sheets import RECORD_COLUMNS, Sheet
 
 COLUMNS = [name for name in RECORD_COLUMNS if name not in ("scorer", "experiment", "source", "level", "against")]
 # Signature that the library prints for its default settings.

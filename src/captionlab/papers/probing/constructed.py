@@ -8,9 +8,9 @@ import numpy as np
 
 from captionlab.evaluation.rows import row
 from captionlab.papers.probing.roles import MODELS
-from captionlab.reporting.reading import Rows
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Rows
+from captionlab.reporting.runs.reproduction import in_order
+from captionlab.reporting.runs.values import Row
 from captionlab.statistics.intervals import (
     RESAMPLES,
     SIMILAR,

@@ -2,9 +2,9 @@
 
 from captionlab.papers.probing.constructed import HALF
 from captionlab.papers.probing.scores import METRICS, PATTERN_RATIOS, STATISTICS
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Row, Sides, apart, pair
-from captionlab.reporting.reading import read_evidence
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.claims.printed import Row, Sides, apart, pair
+from captionlab.reporting.claims.reading import read_evidence
 
 HEADINGS = {
     **{measure: heading for heading, measure in METRICS.items()},

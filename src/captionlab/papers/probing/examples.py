@@ -11,12 +11,12 @@ from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.roles import MODELS, REFERENCE
 from captionlab.papers.probing.run import ProbingRun
-from captionlab.reporting.reading import Path, Provenance, read_rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Place, Row
-from captionlab.reporting.sheets import PROVENANCE, Sheet
-from captionlab.reporting.thumbnails import thumbnail
+from captionlab.reporting.claims.reading import Path, Provenance, read_rows
+from captionlab.reporting.runs.reproduction import in_order
+from captionlab.reporting.runs.values import Place, Row
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table
+from captionlab.reporting.tables.sheets import PROVENANCE, Sheet
+from captionlab.reporting.tables.thumbnails import thumbnail
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 

@@ -15,8 +15,10 @@ from captionlab.language.schemas import NGRAMS, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.roles import REFERENCE
 from captionlab.papers.probing.run import ProbingRun, read_run
-from captionlab.reporting.boards import GREY, Board, words
-from captionlab.reporting.figures import (
+from captionlab.reporting.claims.reading import Rows, read_by
+from captionlab.reporting.runs.values import Measured, Place, Row
+from captionlab.reporting.tables.boards import GREY, Board, words
+from captionlab.reporting.tables.figures import (
     FAINT,
     Draw,
     Look,
@@ -29,8 +31,6 @@ from captionlab.reporting.figures import (
     side_by_side,
     text_width,
 )
-from captionlab.reporting.reading import Rows, read_by
-from captionlab.reporting.runs import Measured, Place, Row
 from captionlab.storage.schemas import TAGGED
 from captionlab.texts.tagging import NOUNS
 

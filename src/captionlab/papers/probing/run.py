@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from captionlab.reporting.links import captions_link
-from captionlab.reporting.published import Published
-from captionlab.reporting.reading import read_measured
-from captionlab.reporting.reproduction import in_order
-from captionlab.reporting.runs import Place, Row, Run
+from captionlab.reporting.claims.reading import read_measured
+from captionlab.reporting.runs.links import captions_link
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.reproduction import in_order
+from captionlab.reporting.runs.values import Place, Row, Run
 
 
 class ProbingRun(Run):

@@ -12,14 +12,14 @@ from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.roles import REFERENCE
 from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.summary import CONNECTED, CONNECTED_BY, EFFECTS, TOP_WORDS
-from captionlab.reporting.best import BETTER
-from captionlab.reporting.builder import Line, Number, blocks_of, columns_of, rows_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.reading import Provenance
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Measured, Place, Row
-from captionlab.reporting.sheets import PROVENANCE, Sheet, table_of
-from captionlab.reporting.verdicts import CLOSE
+from captionlab.reporting.claims.reading import Provenance
+from captionlab.reporting.runs.values import Measured, Place, Row
+from captionlab.reporting.tables.best import BETTER
+from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of, rows_of
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.sheets import PROVENANCE, Sheet, table_of
+from captionlab.reporting.tables.verdicts import CLOSE
 
 # Measures of words in section 4.3 and appendix A -> headings of their columns.
 WORDS = {

@@ -28,9 +28,9 @@ from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.constructed import HALF, PrintedScorer, constructed_rows
 from captionlab.papers.probing.roles import REFERENCE
 from captionlab.plugins import work_module
-from captionlab.reporting.reading import Rows, read_by, read_rows
-from captionlab.reporting.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Rows, read_by, read_rows
+from captionlab.reporting.runs.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
+from captionlab.reporting.runs.values import Row
 from captionlab.statistics.intervals import PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.storage.schemas import ALIGNMENT, TAGGED
 from captionlab.storage.tables import read_table

@@ -6,12 +6,12 @@ from captionlab.language.schemas import CONSTRUCTED, NGRAMS, PATTERNS
 from captionlab.papers.probing import scores
 from captionlab.papers.probing.examples import choices_table, constructed_table, examples_table, read_pages
 from captionlab.papers.probing.run import ProbingRun, read_run
-from captionlab.reporting.language import patterns_table, unigrams_table
-from captionlab.reporting.published import read_published
-from captionlab.reporting.reading import Provenance, measured_on, read_by, read_rows
-from captionlab.reporting.render import Table
-from captionlab.reporting.reproduction import Reproduction, in_order
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Provenance, measured_on, read_by, read_rows
+from captionlab.reporting.runs.published import read_published
+from captionlab.reporting.runs.reproduction import Reproduction, in_order
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.language import patterns_table, unigrams_table
+from captionlab.reporting.tables.render import Table
 from captionlab.scorers.schemas import MATCHING
 
 

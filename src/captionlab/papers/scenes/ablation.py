@@ -10,13 +10,13 @@ from captionlab.ablation.comparison import Pair
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
-from captionlab.reporting.builder import Line, Number, columns_of, rows_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Measured, Row
-from captionlab.reporting.sheets import Sheet
-from captionlab.reporting.verdicts import Verdict
+from captionlab.reporting.claims.reading import Provenance, Rows
+from captionlab.reporting.runs.values import Measured, Row
+from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.sheets import Sheet
+from captionlab.reporting.tables.verdicts import Verdict
 from captionlab.statistics.intervals import (
     SMALL_EFFECT,
     bootstrap_interval,

@@ -9,11 +9,11 @@ from captionlab.ablation.comparison import mean_over_images
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
-from captionlab.reporting.builder import Line, Number, columns_of, rows_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Provenance, Rows
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.statistics.intervals import FROM_0, SIMILAR, Ends, within
 
 ATTENTION, SPECIAL = "attention", "special tokens"

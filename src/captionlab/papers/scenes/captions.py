@@ -10,12 +10,12 @@ from captionlab.ablation.comparison import changed
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
 from captionlab.papers.scenes.run import CAPTIONS, ScenesRun, scenes_sheet, three
-from captionlab.reporting.builder import Line, Number, blocks_of, columns_of
-from captionlab.reporting.footnotes import OVER_IMAGES
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Cell, Column, Table, Value
-from captionlab.reporting.runs import Row, means
-from captionlab.reporting.sheets import PROVENANCE
+from captionlab.reporting.claims.reading import Provenance, Rows
+from captionlab.reporting.runs.values import Row, means
+from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of
+from captionlab.reporting.tables.footnotes import OVER_IMAGES
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value
+from captionlab.reporting.tables.sheets import PROVENANCE
 from captionlab.statistics.intervals import SIMILAR, within
 
 # The headings of the paper's Table 1 -> our metrics.

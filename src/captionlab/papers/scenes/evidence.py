@@ -4,9 +4,9 @@ from captionlab.config.roles import FINETUNED, PRETRAINED
 from captionlab.papers.scenes.captions import END, METRICS
 from captionlab.papers.scenes.probes import FOREST, HALFWAY, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
 from captionlab.papers.scenes.run import CAPTIONS
-from captionlab.reporting.evidence import Evidence
-from captionlab.reporting.printed import Row, Sides, mean, pair
-from captionlab.reporting.reading import read_evidence
+from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.claims.printed import Row, Sides, mean, pair
+from captionlab.reporting.claims.reading import read_evidence
 
 HEADINGS = {measure: heading for heading, measure in METRICS.items()}
 # The row of Table 1 at the end of the finetuning.

@@ -24,10 +24,10 @@ from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import FOREST, PROBING, RANDOM, split_name
 from captionlab.papers.scenes.run import ScenesRun
-from captionlab.reporting.boards import BOLD, GREY, MARKED, PLAIN, Board, Word, words
-from captionlab.reporting.figures import FAINT, Draw, Look, Style, bars, legend, looks, panels, side_by_side
-from captionlab.reporting.reading import read_by, read_rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import read_by, read_rows
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.boards import BOLD, GREY, MARKED, PLAIN, Board, Word, words
+from captionlab.reporting.tables.figures import FAINT, Draw, Look, Style, bars, legend, looks, panels, side_by_side
 
 # Larger side of a picture on a page and in a column, and space on a board, in inches.
 PICTURE, SMALL, GAP = 1.6, 1.0, 0.1

@@ -11,11 +11,11 @@ from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
-from captionlab.reporting.runs import Measured, Row
-from captionlab.reporting.sheets import PROVENANCE, Sheet
-from captionlab.reporting.verdicts import judge_below
+from captionlab.reporting.claims.reading import Provenance, Rows
+from captionlab.reporting.runs.values import Measured, Row
+from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.sheets import PROVENANCE, Sheet
+from captionlab.reporting.tables.verdicts import judge_below
 from captionlab.statistics.intervals import NORMAL, NOTHING, independent_difference, student_interval
 
 # Scenes of the paper whose attended and frequent objects overlap much, and little (§5); names of columns of OVERLAPS.

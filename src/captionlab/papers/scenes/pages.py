@@ -14,9 +14,9 @@ from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, 
 from captionlab.papers.scenes.probes import ProbedImages
 from captionlab.papers.scenes.run import ScenesRun
 from captionlab.probes.schemas import read_encodings
-from captionlab.reporting.reading import Path, Rows, read_by, read_measured
-from captionlab.reporting.runs import Row
-from captionlab.reporting.thumbnails import thumbnail
+from captionlab.reporting.claims.reading import Path, Rows, read_by, read_measured
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.thumbnails import thumbnail
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table

@@ -11,11 +11,11 @@ from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
 from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
 from captionlab.probes.probe import COMMONEST, MOST, RAREST
-from captionlab.reporting.builder import Line, Number, columns_of, rows_of
-from captionlab.reporting.reading import Provenance, Rows
-from captionlab.reporting.render import MISSING, Block, Column, Table
-from captionlab.reporting.runs import Row
-from captionlab.reporting.sheets import Sheet
+from captionlab.reporting.claims.reading import Provenance, Rows
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of
+from captionlab.reporting.tables.render import MISSING, Block, Column, Table
+from captionlab.reporting.tables.sheets import Sheet
 from captionlab.statistics.intervals import (
     SIMILAR,
     Ends,

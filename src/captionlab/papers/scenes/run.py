@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from captionlab.reporting.links import captions_link
-from captionlab.reporting.published import Published
-from captionlab.reporting.reading import Provenance
-from captionlab.reporting.runs import Measured, Place, Row, Run
-from captionlab.reporting.sheets import RECORD_COLUMNS, Sheet
+from captionlab.reporting.claims.reading import Provenance
+from captionlab.reporting.runs.links import captions_link
+from captionlab.reporting.runs.published import Published
+from captionlab.reporting.runs.values import Measured, Place, Row, Run
+from captionlab.reporting.tables.sheets import RECORD_COLUMNS, Sheet
 
 # Use of the columns of ROLE_VALUES and ROLE_DIFFERENCES. `subject` is pretrained or finetuned, or the paper's label of
 # a captioner in Table 1. `source` is a relation of the attention, a split, a probe, or a kind of positions. `level` is

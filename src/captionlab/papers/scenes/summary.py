@@ -10,8 +10,8 @@ from captionlab.papers.scenes.captions import caption_rows
 from captionlab.papers.scenes.objects import contrast_rows, overlap_rows
 from captionlab.papers.scenes.probes import object_probe_rows, probe_rows
 from captionlab.probes.schemas import OBJECT_SCORES, SCORES
-from captionlab.reporting.reading import Rows, read_by, read_rows
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Rows, read_by, read_rows
+from captionlab.reporting.runs.values import Row
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 
 TABLES = {

@@ -13,9 +13,9 @@ from captionlab.papers.scenes.objects import objects_table, overlap_table, sampl
 from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import PROBE_TABLES
 from captionlab.papers.scenes.run import ScenesRun
-from captionlab.reporting.reading import Provenance, measured_on, read_rows
-from captionlab.reporting.render import Table
-from captionlab.reporting.runs import Row
+from captionlab.reporting.claims.reading import Provenance, measured_on, read_rows
+from captionlab.reporting.runs.values import Row
+from captionlab.reporting.tables.render import Table
 
 
 def _of_run(inputs: Row, params: Row, provenance: Provenance) -> Iterator[Table]:

@@ -1,0 +1,1 @@
+"""Claims of papers, the evidence for them, and the validity of a run."""

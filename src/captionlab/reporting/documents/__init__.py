@@ -1,0 +1,1 @@
+"""Model cards, the checklist for reviewers, costs, plans and comparisons of runs."""

@@ -1,0 +1,1 @@
+"""Measured values and differences of a run, and published numbers."""

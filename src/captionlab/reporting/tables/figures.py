@@ -1,0 +1,159 @@
+"""Drawing functions that all figures share: style, colours, points and bars with intervals, and saving."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from captionlab.jobs.provenance import current
+from captionlab.reporting.paper import FIGURE_FILES
+from captionlab.reporting.runs.values import Measured
+from captionlab.storage.files import replacing
+
+Style = Mapping[str, Any]
+# Draws a figure for a width in inches.
+Draw = Callable[[float], Figure]
+# Numbers by their position on an axis. Numbers that were not measured (None) are not drawn.
+Points = Mapping[float, Measured | None]
+# Style of lines that show no data, for example the line at 0.
+FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
+# Width of the line or marker beside a legend's text, in inches.
+HANDLE = 0.45
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn. Series differ in colour, and for greyscale prints also in marker, dashes and hatch."""
+
+    colour: str
+    marker: str
+    dashes: tuple[int, tuple[float, ...]]
+    hatch: str
+
+
+def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> dict[str, Look]:
+    """Return a look for each name, by the order of the names. `colours` names the palette in the style."""
+
+    def of(what: str, index: int) -> Any:
+        return style[what][index % len(style[what])]
+
+    return {
+        name: Look(of(colours, i), of("markers", i), (0, tuple(of("dashes", i))), of("hatches", i))
+        for i, name in enumerate(dict.fromkeys(names))
+    }
+
+
+def looking(style: Style) -> AbstractContextManager[None]:
+    """Return a context in which everything is drawn and saved in the style of a paper's figures."""
+    sizes = {f"{what}.labelsize": style["small_size"] for what in ("xtick", "ytick")}
+    thin = {f"{what}.major.width": 0.6 for what in ("xtick", "ytick")}
+    settings: dict[Any, Any] = {
+        **sizes, **thin, "font.family": "DejaVu Sans", "font.size": style["font_size"], "axes.titlesize": "medium",
+        "figure.labelsize": "medium", "legend.fontsize": style["small_size"], "legend.frameon": False,
+        "figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False,
+        "axes.linewidth": 0.6, "hatch.linewidth": 0.6,
+        "text.hinting": "none",  # letters as wide as in print, whatever the resolution
+        # Names and captions may contain dollar signs. Journals refuse Type 3 fonts, the default. Ids must not be
+        # random.
+        "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "captionlab",
+    }  # fmt: skip
+    return plt.rc_context(settings)
+
+
+def panels(number: int, width: float, height: float, narrowest: float, **shared: Any) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels, with as many panels in a row as fit.
+
+    `width` is the width of the figure, `height` the height of each row, `narrowest` the least width of a panel, all in
+    inches. The rows have about the same number of panels. `shared` is passed to `plt.subplots`.
+    """
+    columns = max(1, min(number, int(width / narrowest)))
+    columns = -(-number // -(-number // columns))  # for example, five panels are split into 3 + 2 rather than 4 + 1
+    rows = -(-number // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **shared)
+    for axis in axes.flat[number:]:
+        axis.set_axis_off()
+    return figure, axes.flat[:number]
+
+
+def side_by_side(number: int, width: float = 0.8) -> list[float]:
+    """Return the offsets of `number` marks that stand side by side at a position on an axis, centred on 0."""
+    return [(index - (number - 1) / 2) * width / number for index in range(number)]
+
+
+def bars(axis: Axes, points: Points, width: float, label: str, look: Look, **drawn: Any) -> Any:
+    """Draw bars with intervals."""
+    places, values, errors = _measured(points)
+    error = {"elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7, "ecolor": "#222222"}
+    usual = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.0}
+    return axis.bar(places, values, width, yerr=errors, label=label, error_kw=error, **{**usual, **drawn})
+
+
+def line(axis: Axes, points: Points, label: str, look: Look, **drawn: Any) -> None:
+    """Draw points with intervals and a line through them; `drawn` overrides the style."""
+    places, values, errors = _measured(points)
+    usual = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
+    thin = {"linewidth": 1.1, "elinewidth": 0.8, "capsize": 1.5, "markeredgewidth": 0.8}
+    axis.errorbar(places, values, errors, label=label, **{**usual, **thin, **drawn})
+
+
+def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
+    """Return positions, values and distances to the interval ends of the points that were measured."""
+    there = {x: one for x, one in points.items() if one is not None}
+    below = [max(0.0, one.value - one.ci_low) for one in there.values()]
+    above = [max(0.0, one.ci_high - one.value) for one in there.values()]
+    return [*there], [one.value for one in there.values()], [below, above]
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a text in inches; `size` is the font size in points."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)
+    return float(width) / 72
+
+
+def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Draw a legend above all panels, with as many entries in a row as fit."""
+    width = figure.get_figwidth()
+    widest = HANDLE + max((text_width(label, style["small_size"]) for label in labels), default=0.0)
+    columns = max(1, min(len(labels), int(width / widest)))
+    columns = -(-len(labels) // -(-len(labels) // columns)) if labels else 1
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=2.4, columnspacing=1.0)
+
+
+def lay_out(figure: Figure) -> None:
+    """Compute the layout of the figure and freeze it, so that all file formats have the same layout."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+def save(draw: Draw, files: Sequence[str], style: Style) -> None:
+    """Write a figure to each of its files.
+
+    Each file is written as a whole. Its metadata names the job that drew it and has no time stamp.
+    """
+    figures = {width: draw(style["widths"][width]) for width in dict.fromkeys(FIGURE_FILES.values())}
+    for figure in figures.values():
+        lay_out(figure)
+    made = json.dumps(current(), sort_keys=True)
+    notes: dict[str, dict[str, Any]] = {
+        "png": {"Software": None, "Description": made},
+        "pdf": {"Creator": None, "Producer": None, "CreationDate": None, "Subject": made},
+        "svg": {"Creator": None, "Date": None, "Description": made},
+    }
+    for (ending, width), path in zip(FIGURE_FILES.items(), files, strict=True):
+        written = ending.rpartition(".")[2]
+        with replacing(path) as partial:
+            figures[width].savefig(partial, format=written, dpi=style["dots_per_inch"], metadata=notes[written])
+    for figure in figures.values():
+        plt.close(figure)
