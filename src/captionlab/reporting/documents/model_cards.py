@@ -1,4 +1,4 @@
-"""Model card of a model that a run trained, in the layout of model hubs.
+"""Model card of a model that a run trained, in the layout of model hubs. model_card.md.jinja has its text.
 
 A card has only what the run knows: its config, the provenance of its jobs, and its tables. Anything else is called
 unknown.
@@ -7,7 +7,11 @@ unknown.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from captionlab.reporting.claims.validity import CONDITIONS
 from captionlab.reporting.documents.card_results import Results
@@ -30,10 +34,10 @@ READS = {
     "regions": "regions", "tagged-regions": "regions and the names of objects", "pixels": "its pixels",
     "embeddings": "the embedding of an encoder",
 }  # fmt: skip
-LOADERS = {
-    "captioners": ("captioners", "captioner, tokenizer = load_captioner"),
-    "encoders": ("encoders", "encoder = load_encoder"),
-    "scorers": ("scorers", "scorer = load_scorer"),
+LOAD = {
+    "captioners": "captioner, tokenizer = load_captioner",
+    "encoders": "encoder = load_encoder",
+    "scorers": "scorer = load_scorer",
 }
 LANGUAGE = "en"  # the tokenizer of references, the tagger and the word lists of captionlab are for English
 TOY = (
@@ -67,21 +71,51 @@ class Context:
     software: Row  # CITATION.cff
 
 
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"md": escape_markdown, "many": many, "clock": clock}
+    return environment.get_template("model_card.md.jinja")
+
+
 def card_text(model: Trained, context: Context) -> str:
     """Return the model card: YAML metadata between two lines of ---, then Markdown."""
-    sections = {
-        "What it is": _what(model, context),
-        "What it was trained on": _data(model, context),
-        "How it was trained": _training(model, context),
-        "What it is worth": context.results.lines(model),
-        "What it cannot do, and what nobody knows": _limits(model, context),
-        "How to load it": _loading(model),
-        "How to cite it": _citation(model, context),
-    }
-    lines = [f"# {escape_markdown(model.name)}", "", _summary(model, context), ""]
-    for heading, content in sections.items():
-        lines += [f"## {heading}", "", *content, ""]
-    return f"---\n{metadata(model, context).to_yaml()}\n---\n\n" + "\n".join(lines).rstrip() + "\n"
+    described, made = model.described, model.made
+    versions = (f"{name} {version}" for name, version in made["params"].get("versions", {}).items())
+    return _template().render(
+        model=model,
+        described=described,
+        made=made,
+        metadata=metadata(model, context).to_yaml(),
+        kind=KINDS[model.section],
+        reads=READS[described["reads"]],
+        toy=bool(_toy_tag(model, context)),
+        toy_limits=TOY,
+        unknown=UNKNOWN,
+        weights=WEIGHTS,
+        language=LANGUAGE,
+        link=partial(_link, model, context),
+        sizes=_pairs("size", flat_parameters({**model.config.get("architecture", {}), **model.config.get("lora", {})})),
+        data=_data(model, context),
+        passed=_passed(model),
+        other_seeds=[name for name in described["trainings"] if name != model.name],
+        validation=validation_text(model.validated),
+        versions=", ".join(versions),
+        file=paths.model(WEIGHTS, model.section, model.name),
+        settings=_settings(model),
+        results="\n".join(context.results.lines(model)),
+        limits=_limits(model, context),
+        load=LOAD[model.section],
+        export=paths.export(model.name),
+        software=context.software,
+        citations=context.papers,
+    )
 
 
 def metadata(model: Trained, context: Context) -> Any:
@@ -104,55 +138,18 @@ def metadata(model: Trained, context: Context) -> Any:
     )
 
 
-# ------------------------------------------------------------------------------------------------------- sections
-def _summary(model: Trained, context: Context) -> str:
-    """Return a paragraph: kind and family of the model, its parent and its training data, and who wrote the card."""
-    what, family = KINDS[model.section], escape_markdown(model.described["family"])
-    on = " and ".join(map(escape_markdown, model.corpora)) or f"{UNKNOWN} data"
-    how = f"finetuned from {_link(model, model.section, model.parent, context)}" if model.parent else "trained"
-    toy = f"\n\n**{TOY}**" if _toy_tag(model, context) else ""
-    return (
-        f"An {what} of the family {family}, {how} on {on} by captionlab. This card was written by the run that trained "
-        f"it, from what that knows; nobody has added to it.{toy}"
-    )
-
-
-def _what(model: Trained, context: Context) -> list[str]:
-    described = model.described
-    reads = [_link(model, f"{key}s", name, context) for key, name in described["names"].items()]
-    named = f": {', '.join(reads)}" if reads else ""
-    lines = [
-        f"- Family: {escape_markdown(described['headline'])}",
-        f"- It reads of an image: {READS[described['reads']]}{named}",
-        f"- Parameters: {many(model.parameters)} numbers in `{WEIGHTS}`, buffers and tied weights once",
-        f"- Language: {LANGUAGE}",
-        f"- Licence of the weights: {UNKNOWN}; whoever publishes them names one, and looks at those of the data first",
-        "",
-    ]
-    if "lora" in model.config:
-        parent = _link(model, model.section, model.parent, context)
-        said = f"- Its weights are adapters (LoRA) alone, which change those of {parent}; both folders are needed"
-        lines.insert(-1, said)
-    sizes = flat_parameters({**model.config.get("architecture", {}), **model.config.get("lora", {})})
-    return [*lines, "Sizes, as `config.json` has them:", "", *_pairs("size", sizes)]
-
-
-def _data(model: Trained, context: Context) -> list[str]:
+# ------------------------------------------------------------------------------------------------- parts of the text
+def _data(model: Trained, context: Context) -> str:
+    """Return a table of the corpora that a model and its ancestors were trained on."""
     rows = []
-    for one in model.described["line"]:
-        if corpus := one["corpus"]:
-            found, known = context.counts[corpus], context.corpora[corpus]
-            of_split = (many(counted.get("train", 0)) for counted in (found.images, found.captions))
-            rejected = many(sum(found.rejects.values()))
-            rows.append([one["name"], f"{corpus}, train", *of_split, rejected, licences(known)])
+    for ancestor in model.described["line"]:
+        if corpus := ancestor["corpus"]:
+            counts, known = context.counts[corpus], context.corpora[corpus]
+            of_split = (many(counted.get("train", 0)) for counted in (counts.images, counts.captions))
+            rejected = many(sum(counts.rejects.values()))
+            rows.append([ancestor["name"], f"{corpus}, train", *of_split, rejected, licences(known)])
     headings = ["model", "corpus and split", "images", "captions", "left out of the corpus", "licence of the data"]
-    lines = _table(headings, [False, False, True, True, True, False], rows)
-    others = [one["name"] for one in model.described["line"] if not one["corpus"]]
-    unknown = [
-        f"What {escape_markdown(name)} was trained on is {UNKNOWN} here: its weights came from elsewhere."
-        for name in others
-    ]
-    return [*lines, *([""] if unknown else []), *unknown]
+    return _table(headings, [False, False, True, True, True, False], rows)
 
 
 def licences(corpus: Row) -> str:
@@ -163,36 +160,18 @@ def licences(corpus: Row) -> str:
     return "; ".join(found) or f"{UNKNOWN}: resources/sources.yaml knows none of its files"
 
 
-def _training(model: Trained, context: Context) -> list[str]:
-    made, described = model.made, model.described
-    line = " ← ".join(_link(model, model.section, one["name"], context) for one in described["line"])
-    lines = [f"- Lineage: {line}"]
-    if described["rewards"]:
-        rewards = (_link(model, section, name, context) for section, name in described["rewards"])
-        lines.append(f"- Rewarded by: {', '.join(rewards)}")
-    if training := described["snapshot_of"]:
-        of, passed = _link(model, model.section, training, context), model.config["origin"]["snapshot"]
-        after = f"epoch {passed['epochs']}" if "epochs" in passed else f"update {many(passed['updates'])}"
-        lines.append(f"- Snapshot: the training of {of} after {after}; time and memory are of the whole training")
-    lines += [f"- Updates: {many(model.updates)}", f"- Seed: {made['params'].get('seed', UNKNOWN)}"]
-    if trainings := [name for name in described["trainings"] if name != model.name]:
-        lines.append(f"- Trainings of the same settings by other seeds: {', '.join(trainings)}")
-    versions = [f"{name} {version}" for name, version in made["params"].get("versions", {}).items()]
-    lines += [
-        f"- Validation: {validation_text(model.validated)}",
-        f"- Device: {escape_markdown(made['device'])}",
-        *_cost(model.cost),
-        f"- Software: captionlab at commit {escape_markdown(made['commit'])}, Python {made['python']}, "
-        f"{escape_markdown(', '.join(versions))}",
-        f"- Everything that it was made from: `python -m captionlab.jobs.tracing {_file(model)}`",
-        "",
-    ]
-    settings = {
-        key: _shown(value)
-        for key, value in flat_parameters(made["params"]["config"]).items()
-        if not key.startswith("architecture.")
-    }
-    return [*lines, "Objective and hyper-parameters:", "", *_pairs("setting", settings)]
+def _passed(model: Trained) -> str:
+    """Return the time of a snapshot in its training, in words; empty for any other model."""
+    if not model.described["snapshot_of"]:
+        return ""
+    snapshot = model.config["origin"]["snapshot"]
+    return f"epoch {snapshot['epochs']}" if "epochs" in snapshot else f"update {many(snapshot['updates'])}"
+
+
+def _settings(model: Trained) -> str:
+    """Return a table of the settings of the training, architecture aside."""
+    settings = flat_parameters(model.made["params"]["config"]).items()
+    return _pairs("setting", {key: _shown(value) for key, value in settings if not key.startswith("architecture.")})
 
 
 def validation_text(found: Validated | None) -> str:
@@ -201,19 +180,6 @@ def validation_text(found: Validated | None) -> str:
         return "none; the last weights count"
     which = "the weights that did best" if found.chosen else "the last weights count, whatever it says"
     return f"{found.measure} {found.value:.3f} after {many(found.step)} updates; {which}"
-
-
-def _cost(cost: Row | None) -> list[str]:
-    if cost is None:
-        return [f"- Time and memory: {UNKNOWN}"]
-    memory = UNKNOWN if cost["memory_mb"] is None else f"{cost['memory_mb']:.0f} MB"
-    gpu = f"{clock(cost['gpu_seconds'])} of GPU, at most {cost['gpu_memory_mb']:.0f} MB there"
-    return [
-        f"- Time: {clock(cost['seconds'])} on the clock, {clock(cost['cpu_seconds'] or 0.0)} of processors, "
-        f"{gpu if cost['gpu_seconds'] else 'no GPU'}; memory: {memory}",
-        "- Where an interrupted training went on from a checkpoint, time is since then",
-        "- Energy and emissions: not measured",
-    ]
 
 
 def _limits(model: Trained, context: Context) -> list[str]:
@@ -232,55 +198,19 @@ def _limits(model: Trained, context: Context) -> list[str]:
         )
     else:
         lines.append("Whether the experiments of this run mean something was not checked: its config has no validity.")
-    return [f"- {escape_markdown(line)}" for line in lines]
-
-
-def _loading(model: Trained) -> list[str]:
-    package, call = LOADERS[model.section]
-    function = call.rpartition(" ")[2]
-    python = ["```python", f"from captionlab.{package}.store import {function}", "", f'{call}("FOLDER")', "```", ""]
-    if "lora" in model.config:
-        parent = escape_markdown(str(model.parent))
-        where = f"In Python, where `FOLDER` is that of this card, and the folder of {parent} lies beside it:"
-        return [where, "", *python, f"`snakemake {paths.export(model.name)}` writes them as `peft` reads them."]
-    names = "".join(f", {key}: {name}" for key, name in model.described["names"].items())
-    lines = [
-        "In a config of captionlab, where `FOLDER` is that of this card:", "", "```yaml",
-        f"{model.section}:", f"  {model.name.replace('@', '-')}: {{run: FOLDER{names}}}", "```", "",
-    ]  # fmt: skip
-    if model.described["names"]:
-        lines += ["What it reads must be what it was trained with, so take that from the same run.", ""]
-    elsewhere = (
-        "Elsewhere, `safetensors` reads the weights; `config.json` is captionlab's own, and no other library has a "
-        "class that takes it."
-    )
-    return [*lines, "In Python:", "", *python, elsewhere]
-
-
-def _citation(model: Trained, context: Context) -> list[str]:
-    software = context.software
-    lines = [f"- {escape_markdown(software['title'])}, version {software['version']}, {software['repository-code']}"]
-    for paper, labels in model.described["papers"].items():
-        stands = f" It stands for {', '.join(map(escape_markdown, labels))} there." if labels else ""
-        lines.append(f"- {context.papers[paper]}.{stands}")
     return lines
 
 
-# ---------------------------------------------------------------------------------------------------------- parts
 def _toy_tag(model: Trained, context: Context) -> list[str]:
     return ["toy"] if any(context.corpora[corpus]["toy"] for corpus in model.corpora) else []
 
 
-def _link(model: Trained, section: str, name: str | None, context: Context) -> str:
+def _link(model: Trained, context: Context, section: str, name: str | None) -> str:
     """Return the name of a model, with a link to its card if it has one. A card does not link to itself."""
     if (section, name) not in context.carded or (section, name) == (model.section, model.name):
         return escape_markdown(str(name))
     folder = f"../{name}" if section == model.section else f"../../{section}/{name}"
     return f"[{escape_markdown(str(name))}]({folder}/{paths.CARD})"
-
-
-def _file(model: Trained) -> str:
-    return paths.model(WEIGHTS, model.section, model.name)
 
 
 def _unit(row: Row) -> str:
@@ -292,9 +222,9 @@ def _shown(value: str) -> str:
     return re.sub(r"(?<![\w.~:/-])/(?:[^/'\",\[\]]+/)*(?=[^/'\",\[\]])", "", value)
 
 
-def _pairs(heading: str, values: Mapping[str, str]) -> list[str]:
+def _pairs(heading: str, values: Mapping[str, str]) -> str:
     return _table([heading, "value"], [False, False], [[key, value] for key, value in values.items()])
 
 
-def _table(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> list[str]:
-    return markdown_rows(headings, numeric, [[escape_markdown(cell) for cell in row] for row in rows])
+def _table(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(markdown_rows(headings, numeric, [[escape_markdown(cell) for cell in row] for row in rows]))
