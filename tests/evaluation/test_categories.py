@@ -129,6 +129,8 @@ def test_plurals_are_found_without_the_tagger(coco, caption, named):
         ("he likes to skateboard", "VERB", False),
         ("a man skateboards", "VERB", False),
         ("the skateboards", "VERB", True),
+        ("two skateboards", "VERB", True),
+        ("several old skateboards", "VERB", True),
         ("skateboard", "VERB", False),
     ],
 )
@@ -164,7 +166,7 @@ def test_words_of_the_toy_world_name_one_class_each():
         ("[a, b]", "list of categories"),
         ("categories: {dog: [puppy}", "mine.yaml"),
         ("categories: {}", "list of categories"),
-        ("{categories: {dog: []}, colours: [red]}", "list of categories"),
+        ("{categories: {dog: []}, colours: [red]}", "unknown key 'colours'"),
         ("categories: [dog, cat]", "`categories`"),
         ("categories: {dog: puppy}", "'dog'"),
         ("categories: {dog: [puppy, 3]}", "'dog'"),
@@ -178,7 +180,7 @@ def test_words_of_the_toy_world_name_one_class_each():
         ("{categories: {dog: [pet]}, plurals: {mouse: [mice]}}", "'mouse'"),
         ("{categories: {dog: [pet]}, plurals: {pet: pets}}", "'pet'"),
         ("{categories: {dog: [pet]}, plurals: [pets]}", "`plurals`"),
-        ("{categories: {dog: [pet]}, ambiguous: [pet]}", "list of categories"),
+        ("{categories: {dog: [pet]}, ambiguous: [pet]}", "unknown key 'ambiguous'; write its words under `verbs`"),
         ("{categories: {dog: [pet]}, nothing: hot dog}", "'nothing'"),
     ],
 )

@@ -151,10 +151,11 @@ def test_one_opposite_comparison_of_a_claim_that_asks_for_all(claim):
 
 @pytest.mark.parametrize(("opposite", "expected"), [(1, "holds"), (2, "mixed")])
 def test_one_metric_may_fall_by_more_on_coco(opposite, expected):
-    """In the paper METEOR falls by 5.3 %."""
+    """In the paper METEOR falls by 5.3 %; the same holds in a run without SPICE."""
     paper, places, _ = CASES["loss-in-domain-is-small-on-coco"]
-    rows = [row(-1.0 if number < opposite else 1.0, **place) for number, place in enumerate(places)]
-    assert verdicts(paper, "loss-in-domain-is-small-on-coco", rows) == {"all comparisons": expected}
+    for measured in (places, [place for place in places if "SPICE" not in place["measure"]]):
+        rows = [row(-1.0 if number < opposite else 1.0, **place) for number, place in enumerate(measured)]
+        assert verdicts(paper, "loss-in-domain-is-small-on-coco", rows) == {"all comparisons": expected}
 
 
 @pytest.mark.parametrize(("falling", "expected"), [(11, "holds"), (10, "holds"), (9, "mixed"), (1, "mixed")])

@@ -531,6 +531,11 @@ def test_the_example_is_accepted():
         ("captioners.critical.objective.reward", {"kind": "cider", "scale": 2}, "reward has no key 'scale'"),
         (
             "captioners.critical.objective.reward",
+            {"kind": "similarity", "retriever": "clip", "scale": "logit-scale"},
+            "reward has no key 'scale'",
+        ),
+        (
+            "captioners.critical.objective.reward",
             {"kind": "alternate", "of": [{"kind": "cider"}, {"kind": "scorer", "scorer": "unter"}]},
             "captioners.critical.objective.reward.of.1.scorer is 'unter', which is not among the scorers; did you mean",
         ),

@@ -17,10 +17,26 @@ _EXPECTED = (
     "{categories: {name: [word, ...], ...}, plurals: {word: [plural, ...], ...}, verbs: [word, ...], "
     "adjectives: [word, ...], nothing: [compound, ...]}"
 )
-# Words after which a word is no verb: articles, possessives except `her`, and prepositions except `to`.
+# Words after which a word is no verb: articles, possessives except `her`, numbers, and prepositions except `to`.
 _BEFORE_NOUNS = frozenset(
     (
-        *("a", "an", "the", "his", "its", "their", "our", "my", "your"),
+        *("a", "an", "the", "his", "its", "their", "our", "my", "your", "another", "each", "every", "these", "those"),
+        *(
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "several",
+            "some",
+            "many",
+            "few",
+            "both",
+        ),
         *("of", "in", "on", "at", "by", "with", "from", "near", "behind", "beside", "under", "over"),
     )
 )
@@ -142,7 +158,10 @@ def read_categories(path: _PATH) -> Categories:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CategoriesError(f"{path} cannot be read as YAML: {error}") from error
     keys = {"categories", "plurals", "verbs", "adjectives", "nothing"}
-    if not (isinstance(document, dict) and document.get("categories") and document.keys() <= keys):
+    if isinstance(document, dict) and (unknown := [name for name in document if name not in keys]):
+        instead = "; write its words under `verbs` or `adjectives`" if unknown[0] == "ambiguous" else ""
+        raise CategoriesError(f"{path} has an unknown key {unknown[0]!r}{instead}; it must be {_EXPECTED}")
+    if not (isinstance(document, dict) and document.get("categories")):
         raise CategoriesError(f"{path} is no list of categories; it must be {_EXPECTED}")
     if not isinstance(lists := document["categories"], dict):
         raise CategoriesError(f"{path}: `categories` must be {{name: [word, ...], ...}}, not {lists!r}")

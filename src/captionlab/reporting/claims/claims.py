@@ -276,7 +276,8 @@ def _smallest(intervals: Sequence[Interval], share: float, theirs: Sequence[floa
         else:
             text = f"{smallest:.{decimals}f}"
         if printed is not None:
-            too_small = 0 < abs(printed) < (smallest or math.inf) and not interval.sign(chances)
+            told = math.inf if smallest is None else smallest
+            too_small = 0 < abs(printed) < told and not interval.sign(chances)
             text += f", {'too small a sample for ' if too_small else ''}the paper's {printed:+.{decimals}f}"
         texts.append(text)
     return texts

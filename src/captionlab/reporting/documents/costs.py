@@ -26,7 +26,9 @@ COSTS = TableSchema(
     rule=Stored(pa.string(), "name of the rule"),
     job=Stored(pa.string(), "what the rule made: the name of its log file; empty where a rule has one job"),
     seconds=Stored(pa.float64(), "wall time of the job, s; of a resumed one since its resumption"),
-    cpu_seconds=Stored(pa.float64(), "time of its processors, s; missing where nobody looked", nullable=True),
+    cpu_seconds=Stored(
+        pa.float64(), "time of its processors, s; missing if several processes shared the work", nullable=True
+    ),
     memory_mb=Stored(pa.float64(), "most memory of its largest process, MB; missing where unknown", nullable=True),
     gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),

@@ -180,15 +180,12 @@ def train(
 ) -> list[Snapshot]:
     """Train `model` in place, on the device of its parameters and batches, write the log, and return the snapshots.
 
-    The model ends with the weights that `validation` selected, or with the last weights. Checkpoints are written to
-    `state_directory`, and training resumes from the newest checkpoint there with the same `fingerprint`. On the CPU a
-    resumed training ends with the same bytes as an uninterrupted training. The caller deletes the directory when the
-    outputs are in place. Every process calls this function with the same arguments, and the first process writes. For
-    `snapshots` see config/README.md.
-
-    On SIGTERM or SIGINT, the update is finished, a checkpoint is written, and SystemExit is raised with 128 + the
-    signal. Raises FloatingPointError if a loss or gradient is not finite, and then writes nothing. Raises ValueError if
-    warmup or validation do not fit the number of updates, or if a batch cannot be cut into its parts.
+    The model ends with the weights that `validation` selected, or with the last weights. Training resumes from the
+    newest checkpoint in `state_directory` with the same `fingerprint`, on the CPU with the same bytes at the end. The
+    caller deletes the directory. Every process calls this function with the same arguments; the first process writes.
+    On SIGTERM or SIGINT, a checkpoint is written, and SystemExit is raised with 128 + the signal. Raises
+    FloatingPointError, and writes nothing, if a loss or gradient is not finite. Raises ValueError if warmup or
+    validation do not fit the number of updates, or if a batch cannot be cut into its parts.
     """
     _set_up_arithmetic(device, optimizer.get("precision") == "tf32")
     per_epoch, steps = len(batches), _updates(optimizer, len(batches))
