@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from captionlab import plugins
-from captionlab.papers import check_papers
+from captionlab.config.papers import check_papers
 from captionlab.plugins import WORK, PluginError, facts, names, work_module
 
 PACKAGES = sorted({*WORK} - {"training.objectives"})  # objectives have no FACTS

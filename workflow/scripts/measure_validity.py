@@ -11,7 +11,7 @@ from captionlab.evaluation.naming import different, names_of, relative_naming
 from captionlab.evaluation.unknown_words import has_unknown, known_words, non_words, share_of
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
-from captionlab.reporting.claims.claims import validity
+from captionlab.reporting.claims import validity
 from captionlab.reporting.claims.validity import Finding
 from captionlab.reporting.tables.formats.csv import read_records
 from captionlab.reporting.tables.formats.files import write_table_files

@@ -1,7 +1,8 @@
 """Captioner: the interface of all families of captioners, with defaults for methods that not every family needs.
 
-A family is a module of this package and has the name of the module. `FAMILY` is a subclass of Captioner. `DECLARATION`
-(captionlab.declarations.CaptionerFamily) tells the workflow about the family without importing the module.
+A family is a folder of this package and has the name of the folder. In `captioner.py`, FAMILY is a subclass of
+Captioner. `config.py` has the keys of the family, and FACTS (captionlab.config.captioners.CaptionerFacts), which the
+workflow reads without importing the network.
 """
 
 import os

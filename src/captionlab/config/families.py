@@ -1,7 +1,4 @@
-"""What modules declare (captionlab.declarations), without importing them: families of models, readers, rewards.
-
-Here are their parts of the schema, and what the graph asks of them: modules for fingerprints, libraries for versions.
-"""
+"""Facts of the families of models, readers, rewards and metrics, without importing their networks and libraries."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -56,7 +56,9 @@ class Reused:
         for (section, name), found in self.described.items():
             if section != "captioners" or not found or captioners()[found["family"]].reads != "vector":
                 continue
-            encoder = filled[section][name]["encoder"]
+            encoder = filled[section][name].get("encoder")
+            if encoder is None:  # the check of the section names it
+                continue
             reads = found.get("architecture", {}).get(captioners()[found["family"]].size)
             gives = self._embedding_size(encoder, filled["encoders"][encoder])
             if None not in (reads, gives) and reads != gives:

@@ -1,7 +1,8 @@
 """Encoder: the interface of all families of encoders, with defaults for methods that not every family has.
 
-A family is a module of this package and has the name of the module. `FAMILY` is a subclass of Encoder. `DECLARATION`
-(captionlab.declarations.EncoderFamily) tells the workflow about the family without importing the module.
+A family is a folder of this package and has the name of the folder. In `encoder.py`, FAMILY is a subclass of Encoder.
+`config.py` has the keys of the family, and FACTS (captionlab.config.encoders.EncoderFacts), which the workflow reads
+without importing the network.
 `import_weights` reads published weights. `stated` returns the values that a stored `config` implies for keys of a
 block.
 """

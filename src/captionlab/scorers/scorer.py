@@ -1,8 +1,8 @@
 """The interface of scorers, and of the families of networks that most scorers belong to.
 
-A family is a module of this package. Its FAMILY is a subclass of ScorerNetwork, or of Scorer if an encoder is the
-scorer itself. Its DECLARATION tells the workflow graph about the family (captionlab.declarations.ScorerFamily). The
-name of the family is the name of the module.
+A family is a folder of this package and has the name of the folder. In `scorer.py`, FAMILY is a subclass of
+ScorerNetwork, or of Scorer if an encoder is the scorer itself. `config.py` has the keys of the family, and FACTS
+(captionlab.config.scorers.ScorerFacts), which the workflow reads without importing the network.
 """
 
 from abc import ABC, abstractmethod

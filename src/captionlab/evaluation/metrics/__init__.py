@@ -1,8 +1,9 @@
-"""Metrics of captions: a module for each table of scores, with its declaration and the values of its columns.
+"""Metrics of captions: a folder for each table of scores, with its keys and facts (`config.py`) and its values.
 
-The graph reads DECLARATION (captionlab.declarations.ScoreTable). Rule summarise_evaluation calls `results` for each
-table that a config asks for. `of_captions` yields the metrics that single captions have, if any.
+The workflow reads FACTS (captionlab.config.metrics.MetricFacts) without importing the metric. Rule summarise_evaluation
+calls `results` of `metric.py` for each table that a config asks for. `of_captions` yields the metrics that single
+captions have, if any.
 
-A module whose declaration has `reads` needs no rule of its own: `SCORES` is the kind of table, and `score` makes its
-columns from captionlab.evaluation.given, in a rule that the graph makes. Every other module has a rule and a script.
+A metric whose facts have `reads` needs no rule of its own: `SCORES` is the schema of the table, and `score` makes its
+columns from captionlab.evaluation.given, in rule score_captions. Every other metric has a rule and a script.
 """
