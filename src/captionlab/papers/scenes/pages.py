@@ -49,7 +49,7 @@ class Pages:
     @cached_property
     def splits(self) -> dict[str, str]:
         """The split of each image."""
-        return read_splits(self.inputs["images"][0], self.inputs["training_images"][0])
+        return read_splits(self.inputs["images"], self.inputs["training_images"])
 
     @cached_property
     def matrices(self) -> Mapping[str, Rows]:
