@@ -59,7 +59,7 @@ class Pages:
     @cached_property
     def examples(self) -> tuple[Examples, Examples]:
         """The examples of Figure 2, and the examples of Table 8."""
-        of_objects, of_scenes = (_read_described(self.inputs[f"{what}_captions"][0]) for what in ("object", "scene"))
+        of_objects, of_scenes = (_read_described(self.inputs[f"{what}_captions"]) for what in ("object", "scene"))
         shown: dict[str, dict[str, str]] = defaultdict(dict)
         for role, rows in self.matrices.items():
             for row in rows:
@@ -82,7 +82,7 @@ class Pages:
     @cached_property
     def probed(self) -> ProbedImages:
         """Counts of the images of the probes."""
-        return read_probed(self.inputs["encodings"][0], self.splits)
+        return read_probed(self.inputs["encodings"], self.splits)
 
     @cached_property
     def pictures(self) -> dict[str, bytes]:
