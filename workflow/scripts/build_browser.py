@@ -1,7 +1,6 @@
 """Build the page that shows the captions of every captioner for every image, with its data and thumbnails."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 from captionlab.browser.site import build
 from captionlab.jobs.scripting import script
@@ -9,5 +8,5 @@ from captionlab.jobs.scripting import script
 
 @script
 def main(snakemake):
-    shown = SimpleNamespace(**snakemake.params.shown, about=snakemake.params.about)
+    shown = {**snakemake.params.shown, "about": snakemake.params.about}
     build(Path(snakemake.output[0]), snakemake.input.page, snakemake.input, shown, snakemake.threads)
