@@ -124,8 +124,7 @@ from captionlab.jobs.scripting import {"parallel_script" if parallel else "scrip
 from snakemake.iocontainers import InputFiles, OutputFiles
 import os, subprocess, time
 log = "results/logs/job/of/it.log"
-output = OutputFiles(fromdict={{"provenance": "results/provenance/job.json"}})
-of_job = dict(input=InputFiles(), output=output, threads=2, rule="job", wildcards={{}}, params={{}})
+of_job = dict(input=InputFiles(), output=OutputFiles(), threads=2, rule="job", wildcards={{}}, params={{}})
 snakemake = SimpleNamespace(log=[log], resources={resources!r}, **of_job)
 @script
 def main(snakemake):

@@ -216,10 +216,10 @@ def report(folder: Path) -> dict[str, dict[str, Any]]:
     params: dict[str, Any] = {"config": {"comparable": False}, "job": job, "seed": 1}
     run_paper("summarise", "scenes", {**analysed, **of_roles}, found, **params)
     given = {
-        **analysed, **of_roles, **found, "attention": analysed["differences"], "images": [folder / "images.parquet"],
-        "training_images": [folder / "images.parquet"],
-        "encodings": [both[0] / "encodings.parquet"], "object_captions": [folder / "object_captions.parquet"],
-        "scene_captions": [folder / "scene_captions.parquet"],
+        **analysed, **of_roles, **found, "attention": analysed["differences"], "images": folder / "images.parquet",
+        "training_images": folder / "images.parquet",
+        "encodings": both[0] / "encodings.parquet", "object_captions": folder / "object_captions.parquet",
+        "scene_captions": folder / "scene_captions.parquet",
     }  # fmt: skip
     tables = {path.name: path for path in table_files(folder, [f"scenes_{name}" for name in TABLES]).values()}
     ids = [str(place) for place in range(0, len(TELLING) * PER_SCENE, 2)]

@@ -136,9 +136,8 @@ from types import SimpleNamespace
 from captionlab.jobs.scripting import script
 from snakemake.iocontainers import InputFiles
 class OutOfMemoryError(RuntimeError): pass
-snakemake = SimpleNamespace(
-    log=[{str(log)!r}], input=InputFiles(), output=["x"], resources={{}}, threads=1, rule="generate_captions"
-)
+job = dict(rule="generate_captions", wildcards={{}}, params={{}}, threads=1, resources={{}})
+snakemake = SimpleNamespace(log=[{str(log)!r}], input=InputFiles(), output=["x"], **job)
 @script
 def main(snakemake): raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 """

@@ -3,6 +3,7 @@
 import ast
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -11,11 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from records import python_path
 
-from captionlab.storage.schemas import COST
+from captionlab.jobs.alone import job_alone
+from captionlab.storage.schemas import CAPTIONS, COST
 from captionlab.storage.tables import read_table
 
 SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
+CONFIG = Path(__file__).parent / "runs" / "config.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -203,9 +207,29 @@ def test_main_is_the_last_of_a_script_of_a_rule(script):
     assert mains or script.stem in by_hand | {"try_photographs"}
 
 
-def test_without_snakemake_it_says_so():
-    code = "from captionlab.jobs.scripting import script\n@script\ndef main(snakemake): print('ran')"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 1
-    assert "run by Snakemake" in result.stderr
-    assert not result.stdout
+def test_without_snakemake_it_runs_the_job_of_its_arguments(tmp_path):
+    command = [sys.executable, str(SCRIPTS / "render_toyworld.py"), "corpus=coco", f"config={CONFIG}"]
+    environment = {**os.environ, "PYTHONPATH": python_path(SCRIPTS.parents[1] / "src")}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    results = tmp_path / "results"
+    assert read_table(results / "corpora/coco/captions.parquet", CAPTIONS).num_rows > 0
+    assert (results / "logs/render_toyworld/coco.log").is_file()
+    assert (results / "provenance/render_toyworld/coco.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "named"),
+    [
+        ("render_toyworld", ["coco"], "'coco' is no KEY=VALUE"),
+        ("render_toyworld", [], "render_toyworld needs the wildcard corpus"),
+        ("tokenize_references", ["corpus=coco"], "tokenize_references reads results/corpora/coco/"),
+        ("generate_captions", ["captioner=base"], "generate_captions, generate_shard"),
+        ("report_status", [], "report_status.py is run by no rule"),
+    ],
+)
+def test_without_snakemake_it_says_which_argument_is_wrong(tmp_path, monkeypatch, script, arguments, named):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", python_path(SCRIPTS.parents[1] / "src"))
+    with pytest.raises(SystemExit, match=re.escape(named)):
+        job_alone(SCRIPTS / f"{script}.py", [*arguments, f"config={CONFIG}"])

@@ -11,14 +11,10 @@ import pytest
 import yaml
 from records import python_path
 
-from captionlab.config.families import score_tables
-
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.name for path in (ROOT / "profiles").iterdir())
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
 NAMES = set(re.findall(r"^(?:use rule \w+ as|rule) (\w+)", RULES, re.MULTILINE))
-# Metrics that are modules alone have their rules from a loop.
-NAMES |= {f"score_{table}" for table, declared in score_tables().items() if declared.reads}
 
 PLUGINS = {
     "slurm": ["executor_plugin_slurm"],
@@ -80,11 +76,8 @@ def test_rules_say_nothing_of_partitions_and_accounts():
 
 def test_no_job_that_asks_for_a_gpu_is_in_a_group():
     bodies = dict(re.findall(r"^rule (\w+):\n((?:[ \n].*\n?)*)", RULES, re.MULTILINE))
-    assert {"train_encoder", "generate_captions"} <= {name for name, body in bodies.items() if "gpu=" in body}
-    # Rules that are made of a metric's module say it in their declaration.
-    asking = {f"score_{name}" for name, table in score_tables().items() if table.gpu}
-    asking |= {name for name, body in bodies.items() if "gpu=" in body}
-    assert "score_clipscore" in asking
+    asking = {name for name, body in bodies.items() if "gpu=" in body}
+    assert {"train_encoder", "generate_captions", "score_captions"} <= asking
     assert asking & settings("slurm")["groups"].keys() == set()
 
 

@@ -66,7 +66,7 @@ class Checkout:
         return {
             (row["rule"], row["output_file"].split("/")[2] if row["rule"] in OF_CAPTIONERS else "")
             for row in rows
-            if row["plan"] != "no update" and not row["output_file"].startswith(paths.PROVENANCE)
+            if row["plan"] != "no update"
         }
 
     def edit(self, name: str, old: str, new: str) -> None:
