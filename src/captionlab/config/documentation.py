@@ -212,9 +212,35 @@ def _bounds(part: Part) -> Iterator[tuple[str, Any]]:
 
 
 def json_schema() -> str:
-    """Return the JSON Schema of a config."""
-    schema = sections.config_model().model_json_schema()
+    """Return the JSON Schema of a config file, which may hold a part of a config."""
+    schema = _of_one_file(sections.config_model().model_json_schema())
     return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1) + "\n"
+
+
+def _of_one_file(schema: Any) -> Any:
+    """Return a JSON Schema as it holds for one of several files of a config, which Snakemake merges.
+
+    No file needs all keys of a block. A key with null takes the key of an earlier file away. A block with few keys may
+    belong to several models.
+    """
+    if isinstance(schema, list):
+        return [_of_one_file(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {"anyOf" if key == "oneOf" else key: _of_one_file(value) for key, value in schema.items()}
+    if schema.get("type") == "object":
+        changed.pop("required", None)
+        for names in {"properties", "patternProperties"} & schema.keys():
+            changed[names] = {name: _or_null(value) for name, value in changed[names].items()}
+        others = changed.get("additionalProperties")
+        changed["additionalProperties"] = _or_null(others) if isinstance(others, dict) else others or {"type": "null"}
+    return changed
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema that also allows null. The description stays where editors show it."""
+    described = {"description": schema["description"]} if "description" in schema else {}
+    return {**described, "anyOf": [schema, {"type": "null"}]}
 
 
 if __name__ == "__main__":
