@@ -17,6 +17,7 @@ from captionlab.storage.tables import write_table
 
 SNAKEFILE = """
 import json
+from pathlib import Path
 
 def params(wildcards):
     return {"optimizer": {"lr": config["lr"], "steps": 5}}
@@ -24,12 +25,15 @@ def params(wildcards):
 rule all:
     input: "results/c.txt"
 rule train:
-    output: "results/a.txt", provenance="results/provenance/train/a.json"
+    output: "results/a.txt", "results/a.csv"
     log: "results/logs/train/a.log"
     params: config=params, code=config["code"]
     run:
-        open(output[0], "w").write("a")
-        open(output[1], "w").write(json.dumps({"params": dict(params.items())}))
+        for path in output:
+            open(path, "w").write("a")
+        provenance = Path("results/provenance/train/a.json")
+        provenance.parent.mkdir(parents=True, exist_ok=True)
+        provenance.write_text(json.dumps({"params": dict(params.items())}))
 rule score:
     input: "results/a.txt"
     output: "results/b.txt"
@@ -101,10 +105,8 @@ def test_files_are_named(finished):
     (finished / "given.txt").write_text("another")
     os.utime(finished / "given.txt")
     assert why("lr=0.1", "code=x") == {"train": (), "score": (), "collect": ("another content: given.txt",)}
-    (finished / "results/provenance/train/a.json").unlink()
-    assert why("lr=0.1", "code=x", "--", "results/provenance/train/a.json") == {
-        "train": ("results/provenance/train/a.json is not there",)
-    }
+    (finished / "results/a.csv").unlink()
+    assert why("lr=0.1", "code=x", "--", "results/a.csv") == {"train": ("results/a.csv is not there",)}
 
 
 def test_what_is_asked_for_by_force(finished):

@@ -228,8 +228,8 @@ def run(tmp_path_factory) -> Path:
     stimuli = {"stimuli": folder / "stimuli.parquet"}
     run_script(
         "build_study",
-        {**stimuli, "images": [folder / "images.parquet"], "exclude": [folder / "exclude.txt"],
-         "consent": [RESOURCES / "consent.txt"],
+        {**stimuli, "images": folder / "images.parquet", "exclude": [folder / "exclude.txt"],
+         "consent": RESOURCES / "consent.txt",
          "page": RESOURCES / "page.html", "review": RESOURCES / "review.html",
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
@@ -269,7 +269,7 @@ def encoder(folder: Path) -> dict[str, Any]:
 def sample(folder: Path, exclude: list[Path], seed: int = 1, output: str = "stimuli.parquet") -> None:
     run_script(
         "sample_stimuli",
-        {"images": [folder / "images.parquet"], "captions": [folder / f"{name}.parquet" for name in TYPES],
+        {"images": folder / "images.parquet", "captions": [folder / f"{name}.parquet" for name in TYPES],
          "exclude": exclude, **encoder(folder)},
         {"stimuli": folder / output},
         config={"sets": 12, "block": 6, "controls": 1, "max_similarity": 0.9},

@@ -24,7 +24,7 @@ def main(snakemake):
     excluded = read_exclusions(inputs.exclude[0], known) if inputs.exclude else set()
     images = read_chosen(inputs.images, IMAGES, ["image_id", *PLACE], shown)
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
-    consent = Path(inputs.consent[0]).read_text(encoding="utf-8")
+    consent = Path(inputs.consent).read_text(encoding="utf-8")
     page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)
     write_text(web / "index.html", page)
     review = review_page(read_template(inputs.review), study, screens, excluded, f"{web.name}/images")

@@ -11,6 +11,6 @@ from captionlab.judgements.reading import OF_CORPUS, read_judgements
 def main(snakemake):
     name, params = snakemake.wildcards.judgements, snakemake.params
     inputs = {table: Path(snakemake.input[table]) for table in OF_CORPUS}
-    outputs = {table: Path(path) for table, path in snakemake.output.items() if table != "provenance"}
+    outputs = {table: Path(path) for table, path in snakemake.output.items()}
     rows = read_judgements(params.config, Path(params.data), inputs, outputs, name)
     logging.info("%s: %s", name, ", ".join(f"{number} {table}" for table, number in rows.items()))

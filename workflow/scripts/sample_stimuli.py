@@ -29,7 +29,7 @@ def first_captions(path: str, corpus: str) -> dict[str, str]:
 def main(snakemake):
     inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
     corpus, people, types = params.corpus, params.people, list(params.captioners)
-    ids = evaluated_images(inputs.images[0], corpus, params.split)
+    ids = evaluated_images(inputs.images, corpus, params.split)
     captions = {name: first_captions(path, corpus) for name, path in zip(types, inputs.captions, strict=True)}
     images = unit_length(load_embeddings(inputs.features).rows(ids).numpy(), ids, f"images of {corpus}")
     excluded = stimuli.read_exclusions(inputs.exclude[0], ids) if inputs.exclude else set()

@@ -26,7 +26,8 @@ LOCKED = (
 class PlannedJob(NamedTuple):
     """A job that the targets of a run need.
 
-    `name` is the name of its log below the rule; `stage` is the stem of the Snakefile that defines its rule.
+    `name` is the name of its log below the rule; `stage` is the name of the file in workflow/rules/ that has its rule,
+    or `reporting` for the rules of papers.
     """
 
     stage: str
@@ -97,7 +98,8 @@ def read_plan(arguments: Sequence[str]) -> Plan:
 
 
 def _planned(job: Any, pending: bool, folder: Path) -> PlannedJob:
-    stage, rule, name = Path(job.rule.snakefile).stem, job.rule.name, paths.job_of(job.log[0])
+    file, rule, name = Path(job.rule.snakefile), job.rule.name, paths.job_of(job.log[0])
+    stage = "reporting" if file.name == "rules.smk" else file.stem
     return PlannedJob(stage, rule, name, tuple(_why(job, folder)) if pending else ())
 
 
@@ -125,7 +127,7 @@ def _why(job: Any, folder: Path) -> list[str]:
 
 def _changes(job: Any, folder: Path) -> list[str]:
     """Return the parameters that differ from the parameters in the job's provenance file."""
-    path = folder / str(job.output.get("provenance", ""))
+    path = paths.beside_log(folder / job.log[0], "provenance", ".json")
     if not path.is_file():
         return []
     before = json.loads(path.read_text(encoding="utf-8"))["params"]
