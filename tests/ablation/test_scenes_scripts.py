@@ -263,7 +263,7 @@ def test_probed_images_have_all_telling_objects(run, tmp_path):
         encode(run, encodings, selection="diagnostic-objects", objects=9)
 
 
-def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -> None:
+def train(run: Path, rule: str, directory: Path, params: dict[str, Any], **inputs: Path) -> None:
     files = {
         "config": "config.json",
         "weights": "model.safetensors",
@@ -275,7 +275,7 @@ def train(run: Path, rule: str, directory: Path, config: dict, **inputs: Path) -
     tables = {"images": run / "images.parquet", "captions": [run / "captions.parquet"]}
     features = {"features": [run / "tags.parquet", run / "regions.parquet"]}
     outputs = {name: directory / file for name, file in files.items()}
-    run_script(rule, {**tables, **features, **inputs}, outputs, code="c", versions={}, config=config, seed=3)
+    run_script(rule, {**tables, **features, **inputs}, outputs, code="c", versions={}, seed=3, **params)
 
 
 def test_training_and_captions(run, tmp_path, monkeypatch):
@@ -293,7 +293,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
         "objective": {"kind": "mlm", "smoothing": 0.1, "drop_worst": 0.2, "drop_after": 50, "freeze_embeddings": False},
         "optimizer": {"kind": "adamw", "lr": 0.004, "batch": 24, "steps": 120, "schedule": "linear"},
     }  # fmt: skip
-    train(run, "pretrain_captioner", tmp_path / "base", config)
+    train(run, "pretrain_captioner", tmp_path / "base", {"config": config})
     log = read_table(tmp_path / "base" / "log.parquet", TRAINING).to_pylist()
     accuracy = [row["value"] for row in log if row["statistic"] == "masked_accuracy"]
     assert np.mean(accuracy[-10:]) > 0.9 > np.mean(accuracy[:10])
@@ -317,7 +317,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
         "objective": {"kind": "mlm", "freeze_embeddings": True},
         "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 1},
     }
-    train(run, "finetune_captioner", tmp_path / "child", short, **parent)
+    train(run, "finetune_captioner", tmp_path / "child", {"config": short, "reward_models": {}}, **parent)
     child, _ = load_captioner(tmp_path / "child")
     name = "bert.embeddings.word_embeddings.weight"
     assert torch.equal(child.state_dict()[name], captioner.state_dict()[name])

@@ -135,8 +135,8 @@ def _notes(who: str, results: Mapping[str, Sequence[Row]], sheet: Sheet) -> list
     notes = [
         *([] if who == "people" else [SIMULATED_NOTE]),
         *filter(None, [legend(record["verdict"] for record in sheet.records)]),
-        f"{len(everybody)} {who} took part; {excluded} of them missed more than one control, and their answers are left "
-        "out. Controls are left out, too. Chance is 10 %.",
+        f"{len(everybody)} {who} took part; {excluded} of them missed more than one control, and their answers are "
+        "left out. Controls are left out, too. Chance is 10 %.",
         "Differences: two-sided bootstrap over participants and sets; neither intervals nor p are corrected for the "
         "number of comparisons.",
     ]
