@@ -41,9 +41,9 @@ def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
 
 def test_a_paper_that_lacks_a_file_or_has_no_usable_name_is_named(tmp_path, monkeypatch):
     (tmp_path / "rhymes").mkdir()
-    monkeypatch.setattr("captionlab.papers.FOLDER", tmp_path)
+    monkeypatch.setattr("captionlab.config.papers._FOLDER", tmp_path)
     for name, said in (("rhymes", "rhymes lacks config.py"), ("two-words", "the name 'two-words' must be of")):
-        monkeypatch.setattr("captionlab.papers.names", lambda package, name=name: (name,))
+        monkeypatch.setattr("captionlab.config.papers.names", lambda package, name=name: (name,))
         with pytest.raises(PluginError, match=said):
             check_papers()
 
