@@ -27,7 +27,8 @@ _fingerprints = cache(Fingerprints)
 
 def own(path: Path | str) -> str:
     """Return a file that no job makes, as an input; if results lie in a bucket, this file does not."""
-    return str(local(str(path)))
+    marked: str = local(str(path))
+    return marked
 
 
 def plugins(package: str, names: Iterable[str], definition: str = "") -> dict[str, Iterable[str]]:
