@@ -236,7 +236,7 @@ def test_code_that_no_result_depends_on_runs_nothing(tmp_path):
         text = re.sub(r"^( +)(?=return |yield\b)", r"\1assert True\n\1", path.read_text(), flags=re.MULTILINE)
         path.write_text(f"{text}\n\nassert True\n")
     assert fingerprints() == before
-    path = tmp_path / "src" / "captionlab" / "tables.py"
+    path = tmp_path / "src" / "captionlab" / "storage" / "tables.py"
     path.write_text(path.read_text().replace("def read_table(", "LIMIT = 1\n\n\ndef read_table(", 1))
     assert fingerprints() == before
     path.write_text(re.sub(r"^( +)(?=return )", r"\1assert True\n\1", path.read_text(), flags=re.MULTILINE))
