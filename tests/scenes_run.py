@@ -77,7 +77,7 @@ def make(folder: Path) -> None:
     write_corpus(folder)
     tables = {name: folder / f"{name}.parquet" for name in ("images", "scene_captions", "objects")}
     tags, labels, chosen = (folder / f"{name}.parquet" for name in ("tags", "labels", "chosen"))
-    run_script("read_tags", tables, {"tags": tags}, config={"source": "objects"})
+    run_script("read_tags", tables, [tags], config={"source": "objects"})
     run_script(
         "label_scenes",
         {"images": tables["images"], "captions": tables["scene_captions"]},
@@ -91,7 +91,7 @@ def make(folder: Path) -> None:
     run_script(
         "compute_pmi",
         {**studied, "tags": [tags]},
-        {"pmi": information},
+        [information],
         config={"min_count": 2, "min_captions": 2, "smoothing": "none"},
     )
     for seed, name in enumerate(("pretrained", "finetuned")):
@@ -119,7 +119,7 @@ def make(folder: Path) -> None:
         run_script(
             "ablate_objects",
             {**model, **removal},
-            {"captions": here / "captions.parquet"},
+            [here / "captions.parquet"],
             splits=["test", "train"],
             decoding=DECODING,
             config={"min_captions": 2, "objects": [1, 2], "mask": "kept"},
@@ -127,7 +127,7 @@ def make(folder: Path) -> None:
         run_script(
             "encode_scenes",
             {**model, **removal},
-            {"encodings": here / "encodings.parquet"},
+            [here / "encodings.parquet"],
             splits=["test", "train"],
             seed=1,
             config={

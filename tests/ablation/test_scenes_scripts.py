@@ -53,7 +53,7 @@ def test_tags(run):
     rows = read_table(run / "tags.parquet", TAGS).to_pylist()
     assert [row["label"] for row in rows if row["image_id"] == "0"][:2] == ["boat", "sky"]
     regions = {"regions": [run / "regions.parquet"]}
-    run_script("read_tags", regions, {"tags": run / "tags_of_regions.parquet"}, config={"source": "regions"})
+    run_script("read_tags", regions, [run / "tags_of_regions.parquet"], config={"source": "regions"})
     same = read_table(run / "tags_of_regions.parquet", TAGS).to_pylist()
     assert [(row["image_id"], row["label"]) for row in same] == [(row["image_id"], row["label"]) for row in rows]
 
@@ -240,7 +240,7 @@ def encode(run: Path, encodings: Path, **probing: Any) -> Counter[str]:
             "config": here / "config.json",
             "features": [str(run / f"{n}.parquet") for n in ("regions", "tags")],
         },
-        {"encodings": encodings},
+        [encodings],
         splits=["test", "train"],
         seed=1,
         config={"min_captions": 2, "scenes": 3, "images": 100, "mask": "kept", **probing},
@@ -328,7 +328,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
 def test_a_tag_detectors_file(run, tmp_path):
     (tmp_path / "x.label.tsv").write_text('0\t[{"class": "boat", "conf": 0.9, "rect": [1, 2, 3, 4]}]\n')
     inputs = {"images": run / "images.parquet", "files": [tmp_path / "x.label.tsv"]}
-    run_script("read_tags", inputs, {"tags": tmp_path / "tags.parquet"}, config={"source": "files"})
+    run_script("read_tags", inputs, [tmp_path / "tags.parquet"], config={"source": "files"})
     assert read_table(tmp_path / "tags.parquet", TAGS).to_pylist()[0]["label"] == "boat"
     with pytest.raises(TableError):
         read_table(run / "labels.parquet", TAGS)

@@ -50,10 +50,10 @@ def made(shared_data, tmp_path_factory) -> Path:
     people, tokens, model = (folder / name for name in ("people", "tokens", "model.arpa.gz"))
     corpus = {"images": [tables["images"]], "captions": [tables["captions"]]}
     config = {"family": "human", "reference": "each"}
-    run_script("import_captions", corpus, {"captions": people}, config=config, corpora=["hl"], splits=["test"])
-    run_script("tokenize_captions", {"captions": people}, {"tokens": tokens})
+    run_script("import_captions", corpus, [people], config=config, corpora=["hl"], splits=["test"])
+    run_script("tokenize_captions", [people], [tokens])
     trained = {"images": tables["images"], "captions": tables["captions"]}
-    run_script("train_language_model", trained, {"model": model}, splits=["test"])
+    run_script("train_language_model", trained, [model], splits=["test"])
     measured = {name: folder / f"{name}.parquet" for name in ("tags", "measures", "statistics", "patterns", "unigrams")}
     given = {"captions": people, "tokens": tokens, "model": model, "published": PUBLISHED}
     run_script("measure_language", given, measured, tagger=ROOT / "resources" / "en_ewt_sm")

@@ -258,6 +258,7 @@ def test_the_script_reads_what_a_captioner_was_trained_on(tmp_path, caplog, trai
         [tmp_path / "diversity.parquet"],
         module="captionlab.evaluation.metrics.diversity.metric",
         corpora=["toy"],
+        splits=["test"],
         people=False,
         references_per_image=None,
         settings={"diversity": True},

@@ -325,10 +325,14 @@ def test_scripts_go_on_without_jars(repository: Path):
         run_script("fetch_spice_models", files, [folder], required=True)
     run_script("fetch_spice_models", files, [folder], required=False)
 
-    parses, scores = repository / "parses.parquet", repository / "spice.parquet"
+    references, tokens, parses, scores = (
+        repository / f"{name}.parquet" for name in ("references", "tokens", "parses", "spice")
+    )
     memory = {"mem_mb": 3500}
-    run_script("parse_references", {"models": folder, "references": []}, [parses], resources=memory, corpora=[])
+    run_script("parse_references", {"models": folder, "references": references}, [parses], resources=memory)
     assert read_table(parses, PARSES).num_rows == 0
-    run_script("score_spice", {"models": folder}, [scores], resources=memory, corpora=[])
+    captions = {"tokens": tokens, "references": [references], "parses": [parses]}
+    asked = {"corpora": ["corpus"], "references_per_image": None}
+    run_script("score_spice", {"models": folder, **captions}, [scores], resources=memory, **asked)
     assert read_table(scores, SPICE).num_rows == 0
     assert "cannot be downloaded" in pq.read_schema(scores).metadata[b"unavailable"].decode()

@@ -59,11 +59,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "caption": [*TRAINING, "a unicorn"],
         },
     )
-    model = {"model": folder / "model.arpa.gz"}
+    model = folder / "model.arpa.gz"
     corpus = {"images": folder / "images.parquet", "captions": folder / "captions.parquet"}
-    run_script("train_language_model", corpus, model, splits=["train"])
+    run_script("train_language_model", corpus, [model], splits=["train"])
     with pytest.raises(ValueError, match="no caption belongs to an image of the splits restval"):
-        run_script("train_language_model", corpus, {"model": folder / "none"}, splits=["restval"])
+        run_script("train_language_model", corpus, [folder / "none"], splits=["restval"])
     for captioner, captions in (("odd", ODD), ("plain", PLAIN)):
         here = folder / captioner
         rows = {
@@ -77,11 +77,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             here / "captions.parquet", GENERATED, {**rows, "caption": texts, "log_prob": nothing, "confidence": nothing}
         )
         write_table(here / "tokens.parquet", TOKENS, {**rows, "tokens": tokenize(texts)})
-        measure_language(here, model["model"], here)
+        measure_language(here, model, here)
     run_script(
         "associate_lemmas",
         {"tags": [folder / name / "tags.parquet" for name in ("odd", "plain")]},
-        {"associations": folder / "associations.parquet"},
+        [folder / "associations.parquet"],
         types=["Odd", "Plain"],
     )
     return folder
