@@ -103,12 +103,10 @@ class Trainings(Models):
         return origin.get("config", {}).get("objective", {}).get("kind") in (None, *OF_REFERENCES)
 
     def examined_scorers(self) -> dict[str, str]:
-        """Return the table that says how good each scorer is, if there is one and the config asks for validity.
+        """Return the table that says how good each scorer is, if there is one.
 
         Scorers that are trained here have such a table, and scorers of another run if it lies beside their weights.
         """
-        if not self.settings.validity:
-            return {}
         found = {}
         for name, block in sorted(self.config["scorers"].items()):
             if model_kind(block) == "trained":

@@ -44,7 +44,7 @@ def of_both(path):
 
 def finetuning_corpus():
     """The corpus that the captioner is finetuned on; for an imported captioner, the corpus that is analysed."""
-    return getattr(settings.captioners[scene_analysis.finetuned], "corpus", scene_analysis.corpus)
+    return getattr(settings.captioners[scene_analysis.finetuned], "corpus", None) or scene_analysis.corpus
 
 
 def scenes_job(wildcards):
