@@ -55,7 +55,7 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations(pla
     assert plan.job("tokenize_references", corpus="mine").params["split"] == "judged"
     inputs = plan.job("correlate_judgements", judgements="mine").inputs
     tables = ("ratings", "preferences")
-    assert inputs == {**asked["mine"], **{of: f"results/judgements/mine/{of}.parquet" for of in tables}}
+    assert inputs == {**asked["mine"], **{of: [f"results/judgements/mine/{of}.parquet"] for of in tables}}
 
 
 def test_tables_of_captioners_have_no_judged_captions_and_do_not_change_with_them(planned):

@@ -19,7 +19,7 @@ def judgement_files(wildcards):
 
 def judgement_config(wildcards):
     """What reading a set of judgements depends on: not the metrics that score its captions."""
-    metrics = vars(settings.evaluations[wildcards.judgements])
+    metrics = [key for facts in graph.metrics().values() for key in facts.asks]
     return graph.block("judgements", wildcards.judgements, "corpus", *metrics)
 
 
