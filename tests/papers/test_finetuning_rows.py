@@ -1,6 +1,5 @@
 """Gains on two texts of the same images, transfer and fluency, against loops that do what the definitions say."""
 
-
 import numpy as np
 import pyarrow as pa
 import pytest
