@@ -36,6 +36,7 @@ def run(tmp_path_factory) -> Path:
     """The folder of a finished run."""
     folder = tmp_path_factory.mktemp("paper")
     write_stand_ins(folder / "elsewhere")
+    tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
     with serving() as server:
         checkout = checkout_for(server, folder / "elsewhere", folder / "checkout")
         figure = "results/figures/probing_figure2_replacements.png"
@@ -52,8 +53,8 @@ def finish(folder: Path, checkout: Path, *targets: str, endpoint: str, on_top: S
     configs.append(Path(__file__).with_name("stand_ins.yaml"))
     command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
     command += [*targets, "--config", f"data={folder / 'data'}", "retrieve=True"]
-    packages = tagger_package(folder / "packages", ROOT / "resources" / "en_ewt_sm")
-    environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src", packages), "HF_ENDPOINT": endpoint}
+    path = python_path(ROOT / "src", folder / "packages")
+    environment = {**os.environ, "PYTHONPATH": path, "HF_ENDPOINT": endpoint}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
 

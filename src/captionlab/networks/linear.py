@@ -2,7 +2,7 @@
 
 torch multiplies float32 matrices with MKL, which does not use the widest vectors of AMD processors. oneDNN, which torch
 includes for convolutions, uses them. With 768 x 2304 weights on one thread of an EPYC with AVX-512, 8 rows run at 90
-GFLOP/s instead of 42, and 40 rows at 191 instead of 85. An update of discriminative finetuning of GPT-2 small is 1.7
+GFLOP/s instead of 42, and 40 rows at 191 instead of 85. An update of discriminative finetuning of GPT-2 small is 1.4
 times as fast (docs/performance.md). oneDNN adds in another order, so results differ from torch's by rounding.
 """
 
