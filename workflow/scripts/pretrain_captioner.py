@@ -21,7 +21,6 @@ def main(snakemake):
         batch=params.config["optimizer"]["batch"],
         seed=params.seed,
         captions=next(iter(input.captions), ""),
-        reward_models=params.get("reward_models", {}),
     )
     torch.manual_seed(params.seed)
     family = family_class("captioners", params.config["family"])
