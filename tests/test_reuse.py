@@ -173,7 +173,7 @@ def numbers(results: Path, encoder: str, captioner: str, scorer: str) -> tuple[n
     run_script("generate_captions", inputs, captions, **params, shard="0-of-1")
     files = [results / "scorers" / scorer / "config.json"]
     run_script(
-        "score_alignment", {"captions": captions[0], "scorers": files}, [work / "alignment.parquet"],
+        "score_alignment", {"captions": captions[0], "scorers": files, "features": []}, [work / "alignment.parquet"],
         sources={scorer: {"world": [str(work / "regions.parquet")]}},
     )  # fmt: skip
     return (

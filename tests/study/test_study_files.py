@@ -238,7 +238,7 @@ def run(tmp_path_factory) -> Path:
     run_script(
         "simulate_responses",
         {**stimuli, **encoder(folder)},
-        {"answers": folder / "responses.csv"},
+        [folder / "responses.csv"],
         participants=7,
         seed=1,
     )
@@ -271,7 +271,7 @@ def sample(folder: Path, exclude: list[Path], seed: int = 1, output: str = "stim
         "sample_stimuli",
         {"images": folder / "images.parquet", "captions": [folder / f"{name}.parquet" for name in TYPES],
          "exclude": exclude, **encoder(folder)},
-        {"stimuli": folder / output},
+        [folder / output],
         config={"sets": 12, "block": 6, "controls": 1, "max_similarity": 0.9},
         corpus="toy",
         split="test",
