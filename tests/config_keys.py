@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from captionlab.config.model import Block, Model
 from captionlab.config.plugins import Cases
-from captionlab.config.walking import Part, root
+from captionlab.config.walking import ValueType, root
 
 # The model that declares the key, with its name, as `training.Optimizer.lr`; and the meaning of the key, since plug-ins
 # have keys of the same name with other meanings.
@@ -30,7 +30,7 @@ def declared_models() -> set[type[Model]]:
     return found
 
 
-def used_models(part: Part, value: Any) -> Iterator[tuple[type[Model], Block]]:
+def used_models(part: ValueType, value: Any) -> Iterator[tuple[type[Model], Block]]:
     """Yield each block in a value that fits a part, with its model."""
     part = part.of(value)
     if isinstance(value, list):
@@ -43,7 +43,7 @@ def used_models(part: Part, value: Any) -> Iterator[tuple[type[Model], Block]]:
             yield from used_models(part.under(key), item)
 
 
-def _collect(part: Part, found: set[type[Model]]) -> None:
+def _collect(part: ValueType, found: set[type[Model]]) -> None:
     cases = [model for mark in part.marks if isinstance(mark, Cases) for model in mark.models().values()]
     if part.model is None or cases:
         for inner in cases or get_args(part.type):

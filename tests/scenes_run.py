@@ -10,7 +10,7 @@ from paper_jobs import drawings, published, run_paper, table_files
 from running import run_script
 
 from captionlab.captioners.store import save_captioner
-from captionlab.papers.scenes.run import ScenesRun
+from captionlab.papers.scenes.values import ScenesRun
 from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENE_CAPTIONS, SUMMARY
 from captionlab.storage.tables import write_table

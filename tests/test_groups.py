@@ -2,7 +2,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionlab.corpora.tables import TABLES, corpus_tables
-from captionlab.images.places import Place, open_place
+from captionlab.images.locations import ImageLocation, open_location
 from captionlab.storage.row_groups import Groups, read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import GROUP_BYTES, TableWriter, read_table
@@ -45,7 +45,7 @@ def test_bytes_of_images_are_in_groups_of_few(tmp_path):
     image = bytes(GROUP_BYTES // 4)
     with corpus_tables({name: tmp_path / name for name in TABLES}, 16_384) as tables:
         for number in range(10):
-            tables["images"].append(f"a{number}", number, "test", *Place(data=image), 1, 1, None)
+            tables["images"].append(f"a{number}", number, "test", *ImageLocation(data=image), 1, 1, None)
     metadata = pq.read_metadata(tmp_path / "images")
     assert [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)] == [4, 4, 2]
     assert read_table(tmp_path / "images", IMAGES, ["image_id"]).num_rows == 10
@@ -55,14 +55,14 @@ def test_places(tmp_path):
     (tmp_path / "file").write_bytes(b"0123456789")
     path = str(tmp_path / "file")
     for place, content in (
-        (Place(path), b"0123456789"), (Place(path, 3, 4), b"3456"), (Place(path, 0, 2), b"01"),
-        (Place(data=b"x"), b"x"),
+        (ImageLocation(path), b"0123456789"), (ImageLocation(path, 3, 4), b"3456"), (ImageLocation(path, 0, 2), b"01"),
+        (ImageLocation(data=b"x"), b"x"),
     ):  # fmt: skip
-        with open_place(place) as file:
+        with open_location(place) as file:
             assert file.read() == content
         assert place.size == len(content)
     with pytest.raises(EOFError, match="file ends before the image does, which is at byte 8"):
-        open_place(Place(path, 8, 3))
-    assert [str(place) for place in (Place(path), Place(path, 3, 4), Place(data=b""))] == [
+        open_location(ImageLocation(path, 8, 3))
+    assert [str(place) for place in (ImageLocation(path), ImageLocation(path, 3, 4), ImageLocation(data=b""))] == [
         path, f"{path}, byte 3", "bytes in the table of images",
     ]  # fmt: skip

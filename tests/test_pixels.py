@@ -13,8 +13,8 @@ from PIL.PngImagePlugin import PngInfo
 from raw_images import png, tiff
 
 from captionlab.encoders.images import colours, crop, decode
+from captionlab.images.locations import ImageLocation
 from captionlab.images.pixels import UnknownPixels, image_size, open_image
-from captionlab.images.places import Place
 from captionlab.jobs.progress import log_counts
 from captionlab.regions.crops import cropped_regions
 from captionlab.reporting.tables.thumbnails import thumbnail
@@ -115,7 +115,7 @@ KINDS = {
 
 
 def row(content: bytes) -> dict:
-    return {"image_id": "it", **Place(data=content)._asdict()}
+    return {"image_id": "it", **ImageLocation(data=content)._asdict()}
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_pixels_are_those_it_was_made_from(kind, tmp_path, log):
     assert image.mode == "RGB"
     # Pillow mixes colours with white, and inks, in whole numbers.
     np.testing.assert_allclose(np.asarray(image), expected, rtol=0, atol=1 if said in (WHITE, FLOATS, "in CMYK") else 0)
-    assert image_size(Place(str(tmp_path / "image"))) == image.size
+    assert image_size(ImageLocation(str(tmp_path / "image"))) == image.size
     messages = log()
     assert all(message.endswith(": 2") for message in messages)
     assert any(said in message for message in messages) if said else not messages
@@ -199,7 +199,7 @@ def test_images_are_upright(orientation, kind, tmp_path, log):
     (tmp_path / "image").write_bytes(content)
     image = open_image(row(content))
     np.testing.assert_allclose(np.asarray(image, float), picture, rtol=0, atol=3 if kind == "JPEG" else 0)
-    assert image_size(Place(str(tmp_path / "image"))) == (48, 32)
+    assert image_size(ImageLocation(str(tmp_path / "image"))) == (48, 32)
     # Pillow itself turns TIFF upright.
     ours = orientation > 1 and kind != "TIFF"
     assert log() == (["images turned upright, as their EXIF orientation says: 2"] if ours else [])
@@ -237,7 +237,7 @@ def test_values_without_a_meaning_are_refused(kind, tmp_path):
     content, said = refused()[kind]
     (tmp_path / "image").write_bytes(content)
     with pytest.raises(UnknownPixels, match=f"{said}.*; save it with 8 bits per channel"):
-        image_size(Place(str(tmp_path / "image")))
+        image_size(ImageLocation(str(tmp_path / "image")))
     if "in colour" not in kind:
         with pytest.raises(UnknownPixels, match=said):
             open_image(row(content))
@@ -259,12 +259,12 @@ def test_everyone_sees_the_same(tmp_path, log):
     rows = []
     for number, content in enumerate(contents):
         (tmp_path / str(number)).write_bytes(content)
-        width, height = image_size(Place(str(tmp_path / str(number))))
+        width, height = image_size(ImageLocation(str(tmp_path / str(number))))
         assert (width, height) == (192, 128)
         rows.append(
             {
                 "image_id": str(number),
-                **Place(str(tmp_path / str(number)))._asdict(),
+                **ImageLocation(str(tmp_path / str(number)))._asdict(),
                 "width": width,
                 "height": height,
             }

@@ -18,7 +18,7 @@ import pytest
 from browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
 from chromium import PATIENCE, Page, browser, program
 
-from captionlab.browser.captions import Measure, Said, evaluation_columns
+from captionlab.browser.captions import Measure, ScoredCaptions, evaluation_columns
 from captionlab.browser.site import write_script
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.tables.formats.html import html
@@ -352,7 +352,7 @@ def large(tmp_path_factory) -> Path:
     measures = [Measure(name) for name in ("CIDEr", "METEOR", "BLEU@4", "ROUGE-L")]
     rank = Measure("rank", "clip", "100 file-order")
     said = {
-        f"captioner-{n}": Said(
+        f"captioner-{n}": ScoredCaptions(
             {key: sentence() for key in keys},
             {m: {key: round(100 * draw.random(), 3) for key in keys} for m in measures}
             | {rank: {key: draw.choice((1, 1, 2, 7)) for key in keys}},

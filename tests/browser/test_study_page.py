@@ -16,7 +16,7 @@ import pytest
 from chromium import PATIENCE, Page, browser, program
 from study_stand_in import study_screens, write_images
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table
 from captionlab.study.pages import file_name, pictures, read_template, study_page, write_pictures
@@ -74,7 +74,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
     ids = sorted({image for screen in SCREENS for image in screen["images"]})
     write_images(folder / "images.parquet", ids)
     needed = {image for screen in SCREENS if screen["block"] < 2 for image in screen["images"]}
-    table = read_table(folder / "images.parquet", IMAGES, ["image_id", *PLACE])
+    table = read_table(folder / "images.parquet", IMAGES, ["image_id", *LOCATION])
     write_pictures(pictures(table.filter(pc.is_in(table["image_id"], pc.unique([*needed])))), [folder / "images"])
     template, consent = read_template(RESOURCES / "page.html"), (RESOURCES / "consent.txt").read_text()
     server = Server(folder)

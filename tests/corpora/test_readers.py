@@ -19,8 +19,8 @@ from captionlab.corpora.images import Fault, check_image, check_images
 from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.reading import clean, read_corpus
 from captionlab.corpora.tables import TABLES
-from captionlab.images import places
-from captionlab.images.places import Place
+from captionlab.images import locations
+from captionlab.images.locations import ImageLocation
 from captionlab.jobs.progress import log_counts
 from captionlab.plugins import defined, facts, names
 from captionlab.storage.tables import read_table
@@ -766,23 +766,23 @@ def test_image_ids_are_those_of_the_page(data, reader):
 @pytest.mark.parametrize("kind", ["jpg", "png", "gif", "bmp", "webp"])
 def test_check_image_finds_a_cut_anywhere(tmp_path, kind):
     whole = make_image(tmp_path / f"whole.{kind}", 80, 70).read_bytes()
-    assert check_image(Place(str(tmp_path / f"whole.{kind}"))) == (80, 70)
+    assert check_image(ImageLocation(str(tmp_path / f"whole.{kind}"))) == (80, 70)
     cut = tmp_path / f"cut.{kind}"
     for share in (0.02, 0.3, 0.6, 0.9):
         cut.write_bytes(whole[: int(len(whole) * share)])
-        fault = check_image(Place(str(cut)))
+        fault = check_image(ImageLocation(str(cut)))
         assert isinstance(fault, Fault), share
         assert fault.reason == "broken"
 
 
 def test_check_image_names_folders_and_garbage_in_png(tmp_path):
-    assert check_image(Place(str(tmp_path))).reason == "broken"
+    assert check_image(ImageLocation(str(tmp_path))).reason == "broken"
     path = make_image(tmp_path / "a.png", 50, 50)
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2 :] = bytes(len(damaged) - len(damaged) // 2)
     path.write_bytes(damaged)
-    assert check_image(Place(str(path))).reason == "broken"
-    assert check_image(Place(str(tmp_path / "a.png" / "b.png"))).reason == "missing"
+    assert check_image(ImageLocation(str(path))).reason == "broken"
+    assert check_image(ImageLocation(str(tmp_path / "a.png" / "b.png"))).reason == "missing"
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])
@@ -792,9 +792,9 @@ def test_trouble_of_the_machine_is_not_the_image_s(tmp_path, monkeypatch, number
     def fail(name, *how):
         raise OSError(number, os.strerror(number), name)
 
-    monkeypatch.setattr(places, "open", fail, raising=False)
+    monkeypatch.setattr(locations, "open", fail, raising=False)
     with pytest.raises(OSError, match=re.escape(f"{os.strerror(number)}: '{path}'")):
-        check_image(Place(str(path)))
+        check_image(ImageLocation(str(path)))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -806,7 +806,7 @@ def test_images_are_checked_in_order_and_few_ahead(tmp_path, threads):
         nonlocal taken
         for i, path in enumerate(paths):
             taken += 1
-            yield i, path and Place(path)
+            yield i, path and ImageLocation(path)
 
     for done, (i, check) in enumerate(check_images(items(), threads)):
         assert i == done

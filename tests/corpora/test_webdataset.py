@@ -13,7 +13,7 @@ from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
 from captionlab.encoders.images import colours, decode
 from captionlab.evaluation.exchange import image_files
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS
 from captionlab.storage.tables import read_table
 
@@ -73,7 +73,7 @@ def test_images_stay_in_their_tars_and_are_found_there(tmp_path):
         with open(row["path"], "rb") as file:
             file.seek(row["offset"])
             assert file.read(row["length"]) == photograph(seed)
-    table = read_table(read.outputs["images"], IMAGES, ["image_id", *PLACE])
+    table = read_table(read.outputs["images"], IMAGES, ["image_id", *LOCATION])
     for seed, pixels in enumerate(decode([table], colours, threads=2), 1):
         shown = np.asarray(Image.open(io.BytesIO(photograph(seed)))).transpose(2, 0, 1)
         assert np.array_equal(pixels.numpy(), shown)
@@ -252,7 +252,7 @@ def test_what_is_no_tar(tmp_path, answers, given):
 
 def test_tars_that_vanish_or_end_after_they_were_read(tmp_path):
     path = make_tar(tmp_path / "a.tar", sample("x"))
-    table = read_table(Reading(tmp_path, {"test": "a.tar"}).outputs["images"], IMAGES, ["image_id", *PLACE])
+    table = read_table(Reading(tmp_path, {"test": "a.tar"}).outputs["images"], IMAGES, ["image_id", *LOCATION])
     os.truncate(path, 600)
     with pytest.raises(ValueError, match="ends before the image does"):
         next(decode([table], colours, threads=1))

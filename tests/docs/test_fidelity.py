@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from captionlab.config.plugins import Cases
-from captionlab.config.walking import Part, part_of, root
+from captionlab.config.walking import ValueType, root, type_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"
 # Keys by their whole name, `*` standing for a name that a config gives, with the parts that may be there.
-Keys = dict[str, list[Part]]
+Keys = dict[str, list[ValueType]]
 
 
 def rows(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -34,7 +34,7 @@ def rows(text: str) -> Iterator[tuple[str, list[str]]]:
         inside = inside or cells[-1] == "config key"
 
 
-def parts_below(part: Part, name: str, above: tuple[Any, ...] = ()) -> Iterator[tuple[str, Part]]:
+def parts_below(part: ValueType, name: str, above: tuple[Any, ...] = ()) -> Iterator[tuple[str, ValueType]]:
     """Yield every key below a part of a config with its own part; a model within itself is left out."""
     cases = [model for mark in part.marks if isinstance(mark, Cases) for model in mark.models().values()]
     if cases or part.model is None:
@@ -44,8 +44,8 @@ def parts_below(part: Part, name: str, above: tuple[Any, ...] = ()) -> Iterator[
     elif part.model not in above:
         for key, field in part.model.model_fields.items():
             whole = f"{name}.{key}" if name else key
-            yield whole, part_of(field)
-            yield from parts_below(part_of(field), whole, (*above, part.model))
+            yield whole, type_of(field)
+            yield from parts_below(type_of(field), whole, (*above, part.model))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def keys() -> Keys:
     return found
 
 
-def values_of(parts: list[Part]) -> set[Any]:
+def values_of(parts: list[ValueType]) -> set[Any]:
     """Return the values that a key names, as far as its parts list them."""
     found: set[Any] = set()
     for part in parts:

@@ -30,7 +30,7 @@ from captionlab.encoders.clip.encoder import (
     tokenise,
 )
 from captionlab.encoders.images import normalise
-from captionlab.images.places import PLACE, Place
+from captionlab.images.locations import LOCATION, ImageLocation
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.storage.schemas import CAPTIONS as CAPTION_TABLE
 from captionlab.storage.schemas import IMAGES, TRAINING
@@ -277,7 +277,7 @@ def corpus(number=9):
         colour = ("red", "green", "blue")[index % 3]
         image = Image.new("RGB", (40, 32 + index), colour)
         path = f"{index}.png"
-        images.append({"image_id": f"i{index}", **Place(path)._asdict(), "image": image})
+        images.append({"image_id": f"i{index}", **ImageLocation(path)._asdict(), "image": image})
         captions += [{"image_id": f"i{index}", "caption": text} for text in (f"a {colour} picture", colour)]
     return images, pa.Table.from_pylist(captions)
 
@@ -288,7 +288,7 @@ def train_small(folder, steps=3, seed=4):
     for image in images:
         image["path"] = str(folder / image["path"])
         image.pop("image").save(image["path"])
-    schema = pa.schema([(name, IMAGES.columns[name].type) for name in ("image_id", *PLACE)])
+    schema = pa.schema([(name, IMAGES.columns[name].type) for name in ("image_id", *LOCATION)])
     table = pa.Table.from_pylist(images, schema)
     encoder = train_clip(
         {"architecture": SMALL, "optimizer": {**OPTIMIZER, "steps": steps}},
@@ -364,7 +364,7 @@ class TestTraining:
     def test_embeddings_of_a_trained_encoder_have_the_length(self, tmp_path):
         encoder, _ = train_small(tmp_path / "a")
         paths = [str(tmp_path / "a" / f"{index}.png") for index in range(9)]
-        images = pa.Table.from_pylist([{"image_id": path, **Place(path)._asdict()} for path in paths])
+        images = pa.Table.from_pylist([{"image_id": path, **ImageLocation(path)._asdict()} for path in paths])
         embeddings = encoder.embed_images(decode_all(images, 32, 1))
         assert embeddings.norm(dim=1).mean().item() == pytest.approx(10, rel=1e-4)
 

@@ -14,7 +14,7 @@ from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
 from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.summary import Job, Metric, caption_results, comparison_columns, mean, summary_columns
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Place
+from captionlab.reporting.runs.values import Coordinates
 from captionlab.statistics.intervals import PER_CENT, RESAMPLES
 from captionlab.storage.schemas import ALIGNMENT, COMPARISONS, GENERATED, RETRIEVAL, SUMMARY
 from captionlab.storage.tables import conform, read_metadata, read_table, write_table
@@ -292,8 +292,8 @@ def test_means_over_seeds():
     alone = summary_columns(results, {})
     assert [r for r in summary if r["seeds"] == 1] == conform(alone, SUMMARY, "test").to_pylist()
     papers = Reproduction({"captioners": {"C": "child", "P": "parent"}, "corpora": {}}).run(summary, compared)
-    assert papers.value(Place("child", "toy", "CIDEr")).seeds == 3
-    assert papers.value(Place("child-2", "toy", "CIDEr")).seeds == 1
+    assert papers.value(Coordinates("child", "toy", "CIDEr")).seeds == 3
+    assert papers.value(Coordinates("child-2", "toy", "CIDEr")).seeds == 1
 
 
 def test_trainings_on_different_images_have_no_mean():

@@ -37,10 +37,10 @@ from captionlab.language.following import pattern_rows, read_patterns
 from captionlab.language.patterns import tagged
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.figures import MEASURES, draw_patterns, draw_unigrams, draw_visual_words
-from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.scores import PATTERN_SHARES_TABLE, kept, matching_table, reward_text
+from captionlab.papers.probing.values import ProbingRun
 from captionlab.reporting.claims.claims import read_claims
-from captionlab.reporting.runs.values import PLACE, Measured
+from captionlab.reporting.runs.values import COORDINATES, Measured
 from captionlab.reporting.tables.figures import looks
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import read_metadata, read_table, write_table
@@ -195,7 +195,7 @@ def test_patterns(tables):
 
 
 def test_the_second_prefix_of_rosita_has_a_verdict():
-    row = {name: None for name in PLACE} | {"experiment": "generated", "subject": "ROSITA", "corpus": "coco"}
+    row = {name: None for name in COORDINATES} | {"experiment": "generated", "subject": "ROSITA", "corpus": "coco"}
     shares = {"published prefix": (57.0, 56.0, 58.0), "published second prefix": (40.0, 38.0, 42.0)}
     names = ("value", "ci_low", "ci_high")
     values = [

@@ -12,7 +12,7 @@ from paper_jobs import PAPERS, judged
 from paper_jobs import published as published_of
 from study_stand_in import study_screens, write_images
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples
 from captionlab.papers.discritune.study import study_differences, study_table
 from captionlab.reporting.claims.claims import read_claims
@@ -232,7 +232,7 @@ def test_without_a_finetuned_caption_there_is_no_example():
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_figure_2_has_pairs_with_captions_below(tmp_path, width):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
-    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *LOCATION])
     names = {"people": "Human captions", "plain": "ClipCap", "tuned": "DiscriTune"}
     chosen = examples(SCREENS, answers(), "people", TUNED)
     figure = drawn(partial(draw_examples, chosen, images, names, True, STYLE), width)
@@ -267,7 +267,7 @@ def batched(images):
 
 def test_captions_whose_labels_begin_alike_are_called_by_all_of_it(tmp_path):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
-    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *LOCATION])
     chosen = examples(SCREENS, answers(), "people", TUNED)
     figure = drawn(partial(draw_examples, chosen, images, {"plain": "B one", "tuned": "B two"}, False, STYLE))
     whole = " ".join(text.get_text() for text in figure.axes[0].texts)
@@ -284,7 +284,7 @@ def test_figure_2_says_so_where_there_is_no_example():
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_figure_3_is_a_screen(tmp_path, width):
     write_images(tmp_path / "images.parquet", sorted({image for s in SCREENS for image in s["images"]}))
-    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])
+    images = read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *LOCATION])
     figure = drawn(partial(draw_screen, SCREENS[0], images, STYLE), width)
     assert_readable(figure, width)
     tops = [image.get_extent()[3] for image in figure.axes[0].images]

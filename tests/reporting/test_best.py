@@ -4,7 +4,7 @@ import pytest
 from reporting_run import PROVENANCE, row
 
 from captionlab.reporting.runs.published import Published
-from captionlab.reporting.runs.values import Run
+from captionlab.reporting.runs.values import PaperRun
 from captionlab.reporting.tables.best import BETTER, with_best
 from captionlab.reporting.tables.builder import Line, Number, rows_of
 from captionlab.reporting.tables.evaluation_table import evaluation_table
@@ -60,7 +60,7 @@ def run_of(**values: float) -> Sheet:
         {**place, "level": None, "subject": name, "value": value, "ci_low": value, "ci_high": value, "seeds": 1, "n": 9}
         for name, value in values.items()
     ]
-    return Sheet(Run(rows, [], Published("a paper", {}), False, {}), PROVENANCE)
+    return Sheet(PaperRun(rows, [], Published("a paper", {}), False, {}), PROVENANCE)
 
 
 def test_lines_that_differ_in_more_than_whom_they_are_about_are_no_rivals():

@@ -6,15 +6,15 @@ from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, 
 from scenes_run import scenes_run
 
 from captionlab.evaluation.rows import row as measured_row
-from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.values import ProbingRun
 from captionlab.papers.scenes.captions import metrics_table
-from captionlab.papers.scenes.run import CAPTIONS
+from captionlab.papers.scenes.values import CAPTIONS
 from captionlab.reporting.claims.claims import CaptionersClaim, claims_table
 from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.published import Published
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Place
+from captionlab.reporting.runs.values import Coordinates
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.sheets import Sheet
 
@@ -57,30 +57,30 @@ def test_every_number_of_the_evaluation_leads_to_its_captions():
 
 def test_a_number_of_a_paper_leads_to_its_captions_and_a_missing_one_nowhere():
     run = Reproduction(BLOCK, LINEAGE).run([retrieved("tuned", "coco", 84.0), row("tuned", "coco", "CIDEr", 60.0)])
-    ours, theirs = Sheet(run, PROVENANCE).value(Place("tuned", "coco", "P@1", "clip-a"))
+    ours, theirs = Sheet(run, PROVENANCE).value(Coordinates("tuned", "coco", "P@1", "clip-a"))
     assert state_of(ours.link)["among"] == "100 file-order"
     assert theirs.link == ""
-    assert Sheet(run, PROVENANCE).value(Place("people", "coco", "CIDEr"))[0].link == ""
+    assert Sheet(run, PROVENANCE).value(Coordinates("people", "coco", "CIDEr"))[0].link == ""
 
 
 def test_a_difference_leads_to_both_captioners():
     run = Reproduction(BLOCK, LINEAGE).run([], [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 1.0)])
-    state = state_of(Sheet(run, PROVENANCE).difference(Place("tuned", "coco", "CIDEr"), "clipcap").link)
+    state = state_of(Sheet(run, PROVENANCE).difference(Coordinates("tuned", "coco", "CIDEr"), "clipcap").link)
     assert (state["a"], state["b"], state["order"]) == ("tuned", "clipcap", "difference")
-    assert Sheet(run, PROVENANCE).difference(Place("clipcap", "coco", "CIDEr"), "tuned").link == ""
+    assert Sheet(run, PROVENANCE).difference(Coordinates("clipcap", "coco", "CIDEr"), "tuned").link == ""
 
 
 def test_a_difference_of_roles_leads_to_their_first_trainings():
     block = {"comparable": False, "corpora": {"COCO": "coco"}, "captioners": {}, "scorers": {}}
     spoken = {"evaluation": "main", "first": {"CE": "fc", "UNITER": "fc-uniter"}, "scorers": {"UNITER": "toy-uniter"}}
     run = ProbingRun([], [], Published("paper", {}), block, spoken=spoken)
-    state = state_of(run.link(Place("UNITER", "coco", "score", "UNITER"), "CE"))
+    state = state_of(run.link(Coordinates("UNITER", "coco", "score", "UNITER"), "CE"))
     assert state == {
         "corpus": "coco", "evaluation": "main", "a": "fc-uniter", "b": "fc", "measure": "score", "by": "toy-uniter",
         "order": "difference",
     }  # fmt: skip
-    assert run.link(Place("UNITER", "coco", "score", "UNITER"), "constructed") == ""
-    assert run.link(Place("UNITER", "coco", "score", "UNITER", "replacement"), "CE") == ""
+    assert run.link(Coordinates("UNITER", "coco", "score", "UNITER"), "constructed") == ""
+    assert run.link(Coordinates("UNITER", "coco", "score", "UNITER", "replacement"), "CE") == ""
 
 
 def test_rows_of_the_scenes_papers_first_table_lead_to_their_captions_and_attention_nowhere():

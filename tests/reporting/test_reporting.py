@@ -20,7 +20,7 @@ from captionlab.papers.discritune.tables import captioner_tables
 from captionlab.reporting.claims.validity import Finding, validity_table
 from captionlab.reporting.runs.published import PublishedValue
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import AmbiguousError, Measured, Place
+from captionlab.reporting.runs.values import AmbiguousError, Coordinates, Measured
 from captionlab.reporting.tables.collection import collect
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.footnotes import OVER_IMAGES
@@ -327,7 +327,7 @@ def measurements(rows, comparisons=()):
 
 
 def test_candidates_go_before_the_full_split():
-    place = Place("tuned", "coco", "P@1", "clip-a")
+    place = Coordinates("tuned", "coco", "P@1", "clip-a")
     assert measurements(summary()).value(place).value == 84.0
     only_full = measurements([retrieved("tuned", "coco", 30.0, candidates="full")])
     assert only_full.value(place).value == 30.0
@@ -335,17 +335,17 @@ def test_candidates_go_before_the_full_split():
 
 def test_a_paired_difference_is_used_in_either_direction():
     run = measurements(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 2.0)])
-    assert run.either_difference(Place("tuned", "coco", "CIDEr"), "clipcap").value == -36.0
-    turned = run.either_difference(Place("clipcap", "coco", "CIDEr"), "tuned")
+    assert run.either_difference(Coordinates("tuned", "coco", "CIDEr"), "clipcap").value == -36.0
+    turned = run.either_difference(Coordinates("clipcap", "coco", "CIDEr"), "tuned")
     assert (turned.value, turned.ci_low, turned.ci_high, turned.p_value) == (36.0, 34.0, 38.0, 0.0004)
 
 
 def test_without_a_pair_the_interval_follows_from_both_values():
     """Half-widths 3 and 4 add up as the sides of a right triangle."""
     run = measurements([row("a", "k", "CIDEr", 50.0, 3.0), row("b", "k", "CIDEr", 40.0, 4.0)])
-    found = run.either_difference(Place("a", "k", "CIDEr"), "b")
+    found = run.either_difference(Coordinates("a", "k", "CIDEr"), "b")
     assert (found.value, found.ci_low, found.ci_high, found.p_value) == (10.0, 5.0, 15.0, None)
-    assert run.either_difference(Place("a", "k", "CIDEr"), "nobody") is None
+    assert run.either_difference(Coordinates("a", "k", "CIDEr"), "nobody") is None
 
 
 # --------------------------------------------------------------------------------------- the table of everything

@@ -19,7 +19,7 @@ from running import load_script, run_script
 from study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
 from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page
@@ -183,7 +183,7 @@ def test_conditions():
 
 def test_images_become_squares_of_one_size(tmp_path):
     write_images(tmp_path / "images.parquet", ["a", "b/../c", "d"])
-    files = dict(pictures(read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *PLACE])))
+    files = dict(pictures(read_table(tmp_path / "images.parquet", IMAGES, ["image_id", *LOCATION])))
     assert set(files) == {file_name(image) for image in ("a", "b/../c", "d")}
     assert all(re.fullmatch("[0-9a-f]{16}.jpg", name) for name in files)
     for index, content in enumerate(files.values()):

@@ -16,7 +16,7 @@ from captionlab.storage.tables import read_table, write_table
 from captionlab.tracking import board, pictures, tracker
 from captionlab.tracking.board import tag
 from captionlab.tracking.tracker import Tracker
-from captionlab.tracking.updates import Example, Run, Update
+from captionlab.tracking.updates import Example, TrackedTraining, Update
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.checkpoints import Training
 from captionlab.training.loop.examples import Examples
@@ -49,7 +49,7 @@ def run(folder, images=None, fails_at=None):
     """Train to the end, or fail after so many updates; the bytes of what comes out, with the captions beside them."""
     model, examples, visual, captions = TinyCaptioner(), Examples(IDS, [["one", "two"], ["three"]], caption), *data()
     batches, objective = CaptionBatches(visual, captions, size=6, seed=3, padding=END), CrossEntropy()
-    told = Tracker(Run(str(FOLDER), images) if images else None)
+    told = Tracker(TrackedTraining(str(FOLDER), images) if images else None)
     if fails_at is not None:
         real, calls = objective.loss, iter(range(fails_at))
         objective.loss = lambda *given: (next(calls), real(*given))[1]
@@ -181,4 +181,4 @@ def test_cards_have_an_image_and_a_caption(images):
 def test_who_watches_is_what_the_config_says():
     training = Training("r", {}, "i", "results/captioners/x/model.safetensors", "results/captioners/x/training.parquet")
     assert training.tracker().run is None
-    assert replace(training, tracking="tensorboard").tracker().run == Run("results/tracking/r/x", "i")
+    assert replace(training, tracking="tensorboard").tracker().run == TrackedTraining("results/tracking/r/x", "i")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from running import load_script
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import TableWriter
 
@@ -45,6 +45,6 @@ def test_only_images_of_its_split_are_read(tmp_path, monkeypatch):
     with pytest.raises(Seen) as raised:
         scope["main"](job)
     (images,) = raised.value.args
-    before = read_table(path, IMAGES, columns=["image_id", "split", *PLACE])
+    before = read_table(path, IMAGES, columns=["image_id", "split", *LOCATION])
     assert images.to_pylist() == [row for row in before.to_pylist() if row["split"] == "train"]
     assert asked[0] == ["image_id", "split"]

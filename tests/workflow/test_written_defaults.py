@@ -8,7 +8,7 @@ from plans import plan
 
 from captionlab.config.families import captioners, scorers
 from captionlab.config.model import SeedMark
-from captionlab.config.walking import filled, part_of, root
+from captionlab.config.walking import filled, root, type_of
 from captionlab.config.whole import checked
 from captionlab.storage import paths
 
@@ -24,7 +24,7 @@ def test_the_config_has_a_block_for_every_default_there_is():
 
 
 def has_default(field):
-    return part_of(field).has(SeedMark) or not (field.is_required() or field.default is None)
+    return type_of(field).has(SeedMark) or not (field.is_required() or field.default is None)
 
 
 def written_out(config):

@@ -296,7 +296,7 @@ def categories(wildcards):
 
 
 def scoring_inputs(wildcards):
-    """What a metric reads: captions, and the tables that the facts of the metric name (captionlab.evaluation.given)."""
+    """What a metric reads: captions, and the tables that the facts of the metric name (captionlab.evaluation.inputs)."""
     captioner, evaluation = wildcards.captioner, wildcards.evaluation
     corpora, learned, encoders = (
         evaluated_corpora(wildcards),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.jobs.scripting import script
 from captionlab.reporting.tables.formats.files import write_text
 from captionlab.storage.row_groups import read_chosen
@@ -22,7 +22,7 @@ def main(snakemake):
     shown = sorted({image for screen in screens for image in screen["images"]})
     known = read_table(inputs.images, IMAGES, ["image_id"])["image_id"].to_pylist()
     excluded = read_exclusions(inputs.exclude[0], known) if inputs.exclude else set()
-    images = read_chosen(inputs.images, IMAGES, ["image_id", *PLACE], shown)
+    images = read_chosen(inputs.images, IMAGES, ["image_id", *LOCATION], shown)
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
     consent = Path(inputs.consent).read_text(encoding="utf-8")
     page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)

@@ -2,7 +2,7 @@
 
 import pyarrow.compute as pc
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.jobs.progress import progress
 from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.regions.tables import write_regions
@@ -15,7 +15,7 @@ from captionlab.storage.tables import read_table
 @script
 def main(snakemake):
     inputs, config, threads = snakemake.input, snakemake.params.config, snakemake.threads
-    table = Groups([inputs.images], IMAGES, ["image_id", *PLACE, "width", "height"])
+    table = Groups([inputs.images], IMAGES, ["image_id", *LOCATION, "width", "height"])
     part = shard_rows(snakemake.wildcards.shard, table.rows)
     images = table.parts(part)
     if config["source"] == "boxes":

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from captionlab.evaluation.given import Given
+from captionlab.evaluation.inputs import MetricInputs
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import script
 from captionlab.storage.tables import TableWriter
@@ -11,7 +11,7 @@ from captionlab.storage.tables import TableWriter
 @script
 def main(snakemake):
     metric = import_module(snakemake.params.module)
-    given = Given(dict(snakemake.input.items()), dict(snakemake.params.items()))
+    inputs = MetricInputs(dict(snakemake.input.items()), dict(snakemake.params.items()))
     with TableWriter(snakemake.output[0], metric.SCORES, {"device": device_name()}) as writer:
-        for columns in metric.score(given):
+        for columns in metric.score(inputs):
             writer.write(columns)

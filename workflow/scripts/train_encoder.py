@@ -3,7 +3,7 @@
 import pyarrow.compute as pc
 import torch
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.jobs.scripting import folder_of, script
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import CAPTIONS, IMAGES
@@ -24,7 +24,7 @@ def main(snakemake):
             f"{snakemake.input.images}: an encoder is trained on the split 'train', and this corpus has none"
         )
     # The table may hold the bytes of images, so images of other splits are not read.
-    images = read_chosen(snakemake.input.images, IMAGES, ["image_id", "split", *PLACE], ids)
+    images = read_chosen(snakemake.input.images, IMAGES, ["image_id", "split", *LOCATION], ids)
     captions = read_table(snakemake.input.captions, CAPTIONS)
     training = Training(
         rule=snakemake.rule,

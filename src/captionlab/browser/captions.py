@@ -33,7 +33,7 @@ class Measure:
 
 
 @dataclass
-class Said:
+class ScoredCaptions:
     """The captions of a captioner on a corpus: their texts, and by measure their values as printed in tables."""
 
     texts: dict[Key, str] = field(default_factory=dict)
@@ -42,17 +42,17 @@ class Said:
 
 
 # By evaluation, corpus and captioner.
-AllSaid = Mapping[tuple[str, str, str], Said]
+AllCaptions = Mapping[tuple[str, str, str], ScoredCaptions]
 
 
-def read_said(
+def read_captions(
     captions: Iterable[str], tables: Mapping[str, Iterable[str]], factors: Mapping[str, float]
-) -> dict[tuple[str, str, str], Said]:
+) -> dict[tuple[str, str, str], ScoredCaptions]:
     """Return the captions in the files, with their scores in the tables, by evaluation, corpus and captioner.
 
     `tables` maps names of score tables to files. `factors` convert scores of scorers and commands into printed values.
     """
-    found: dict[tuple[str, str, str], Said] = defaultdict(Said)
+    found: dict[tuple[str, str, str], ScoredCaptions] = defaultdict(ScoredCaptions)
     for path in captions:
         captioner, evaluation = paths.captioner_of(path)
         for row in read_table(path, GENERATED).to_pylist():
@@ -93,7 +93,7 @@ def _scores(
 
 
 def evaluation_columns(
-    said: Mapping[str, Said], places: Mapping[str, int], known: Mapping[str, frozenset[str] | None]
+    said: Mapping[str, ScoredCaptions], places: Mapping[str, int], known: Mapping[str, frozenset[str] | None]
 ) -> dict[str, Any]:
     """Return the data of an evaluation on a corpus: rows, measures, and parallel columns of each captioner.
 
@@ -115,7 +115,7 @@ def evaluation_columns(
 
 def _columns(
     name: str,
-    said: Said,
+    said: ScoredCaptions,
     keys: Sequence[Key],
     measures: Sequence[Measure],
     places: Mapping[str, int],

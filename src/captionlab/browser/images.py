@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.evaluation.unknown_words import known_words
+from captionlab.images.locations import LOCATION, location_of
 from captionlab.images.pixels import open_image
-from captionlab.images.places import PLACE, place_of
 from captionlab.jobs.progress import count
 from captionlab.storage.row_groups import Groups
 from captionlab.storage.schemas import CAPTIONS, IMAGES, OBJECTS, SCENE_CAPTIONS
@@ -91,13 +91,13 @@ def write_thumbnails(path: str, ids: Sequence[str], folder: Path, threads: int) 
 def _images(path: str, wanted: Mapping[str, int]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of the wanted images, one group of the table at a time."""
     ids = pa.array([*wanted], pa.string())
-    for part in Groups([path], IMAGES, ["image_id", *PLACE]).parts():
+    for part in Groups([path], IMAGES, ["image_id", *LOCATION]).parts():
         yield part.filter(pc.is_in(part["image_id"], value_set=ids)).to_pylist()
 
 
 def _thumbnail(row: Mapping[str, Any], folder: Path, place: int) -> str | None:
     """Write the thumbnail of an image and return None, or return the reason why it has none: `without` or `broken`."""
-    where = place_of(row)
+    where = location_of(row)
     if where.path is None and where.data is None:
         return "without"
     try:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from captionlab.browser.captions import AllSaid, evaluation_columns, read_said
+from captionlab.browser.captions import AllCaptions, evaluation_columns, read_captions
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.storage.files import replacing_folder
@@ -27,7 +27,7 @@ def build(
     order of `params["training"]`.
     """
     tables = {name: inputs[name] for name in params["tables"]}
-    said = read_said(inputs["captions"], tables, params["factors"])
+    said = read_captions(inputs["captions"], tables, params["factors"])
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
     known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
@@ -48,7 +48,7 @@ def write_corpus(
     folder: Path,
     corpus: str,
     files: Mapping[str, str],
-    said: AllSaid,
+    said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
     params: Mapping[str, Any],
     threads: int,

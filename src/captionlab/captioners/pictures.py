@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from captionlab.encoders.images import decode
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.storage.order import Places
 from captionlab.storage.row_groups import Groups
 from captionlab.storage.schemas import IMAGES
@@ -71,7 +71,7 @@ class PictureTable:
         and runs in the calling thread.
         """
         self.paths, self.prepare, self.see = paths, prepare, see
-        self.table = Groups(paths, IMAGES, ["image_id", *PLACE])
+        self.table = Groups(paths, IMAGES, ["image_id", *LOCATION])
         ids = read_table(paths, IMAGES, ["image_id"])["image_id"].to_pylist()
         self.row = {image: row for row, image in enumerate(ids)}
 

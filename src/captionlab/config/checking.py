@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from captionlab.config.model import Block, Model
 from captionlab.config.names import hint, lookup_in
 from captionlab.config.sections import config_model
-from captionlab.config.walking import alternatives, key_of_family, part_at
+from captionlab.config.walking import alternatives, key_of_family, type_at
 
 # What is said of a value by the kind of pydantic's error; {value} is the value, the other names are of its context.
 PLAIN = {
@@ -35,7 +35,7 @@ PLAIN = {
 }
 NULL = "has no value, and no --configfile before it has one to take away; write one or drop the key"
 NONE_OF_THEM = "which is none of the values that may stand there (config/README.md)"
-Place = tuple[int | str, ...]
+KeyPath = tuple[int | str, ...]
 
 
 class Checked(NamedTuple):
@@ -59,7 +59,7 @@ def check(config: Block) -> Checked:
 
 def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
     """Yield one sentence for each mistake, by place. A value that is of none of several kinds is one mistake."""
-    at: dict[Place, list[ErrorDetails]] = {}
+    at: dict[KeyPath, list[ErrorDetails]] = {}
     for error in errors:
         at.setdefault(_place(config, error), []).append(error)
     for place in sorted(at, key=lambda place: [str(key) for key in place]):
@@ -73,7 +73,7 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
             yield from (sentence for error in alike for sentence in _said(config, where, place, error))
 
 
-def _said(config: Block, where: str, place: Place, error: ErrorDetails) -> Iterator[str]:
+def _said(config: Block, where: str, place: KeyPath, error: ErrorDetails) -> Iterator[str]:
     """Yield what is said of one of pydantic's errors."""
     context = {key: _plain(bound) for key, bound in error.get("ctx", {}).items()}
     value, kind = error["input"], error["type"]
@@ -112,12 +112,12 @@ def _plain(bound: Any) -> Any:
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
-def _chosen(config: Block, where: str, place: Place, value: Any) -> Iterator[str]:
+def _chosen(config: Block, where: str, place: KeyPath, value: Any) -> Iterator[str]:
     """Yield what is said of a block that is of none of the cases that there are."""
     if not isinstance(value, Mapping):
         yield f"{where} {PLAIN['model_type'].format(value=value)}"
         return
-    part = part_at(config, place)
+    part = type_at(config, place)
     key, cases = alternatives(part, value)
     if key not in value:
         yield f"{where} lacks the key {key}"
@@ -132,12 +132,12 @@ def _close(value: Any, values: Sequence[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def _meant(config: Block, place: Place) -> str:
+def _meant(config: Block, place: KeyPath) -> str:
     """Return which other cases have a key that a block does not have, and what may have been meant."""
     block: Any = config
     for key in place[:-1]:
         block = block[key]
-    outer, own = part_at(config, place[:-1]), part_at(config, place[:-1]).of(block)
+    outer, own = type_at(config, place[:-1]), type_at(config, place[:-1]).of(block)
     keys = sorted(_keys(own.model)) if own.model else []
     _, cases = alternatives(outer, block)
     able = sorted(name for name, model in cases.items() if str(place[-1]) in _keys(model))
@@ -149,7 +149,7 @@ def _keys(model: Any) -> list[str]:
     return list(getattr(model, "model_fields", {}))
 
 
-def _place(config: Block, error: ErrorDetails) -> Place:
+def _place(config: Block, error: ErrorDetails) -> KeyPath:
     """Return the place of an error in the config, without what pydantic adds to it: models, kinds and [key]."""
     found: list[int | str] = []
     value: Any = config

@@ -20,7 +20,7 @@ from captionlab import plugins
 from captionlab.config import analyses, captioners, corpora, encoders, evaluations, scorers, sections, training
 from captionlab.config.model import FileMark, Model, SeedMark
 from captionlab.config.plugins import Cases, plugin_models
-from captionlab.config.walking import Part, part_of
+from captionlab.config.walking import ValueType, type_of
 
 ROOT = Path(__file__).parents[3]
 README, CAPTIONERS = ROOT / "config" / "README.md", ROOT / "docs" / "captioners.md"
@@ -151,7 +151,7 @@ def _rows(model: Any, before: str = "") -> Iterator[Row]:
             continue
         inner = _inner(field)
         if inner is None or field.description:
-            yield Row(before + key, field.description, "" if inner else _values(part_of(field)), _default(field))
+            yield Row(before + key, field.description, "" if inner else _values(type_of(field)), _default(field))
         if inner is not None:
             yield from _rows(inner, f"{before}{key}.")
 
@@ -159,21 +159,21 @@ def _rows(model: Any, before: str = "") -> Iterator[Row]:
 def _inner(field: FieldInfo) -> type[Model] | None:
     """Return the model of a block whose keys are shown with those of the block around it."""
     shown_elsewhere = {training.Optimizer, training.Validation, training.Lora}
-    model = part_of(field).of({}).model if not any(isinstance(mark, Cases) for mark in field.metadata) else None
+    model = type_of(field).of({}).model if not any(isinstance(mark, Cases) for mark in field.metadata) else None
     return None if model is None or model in shown_elsewhere else model
 
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    if part_of(field).has(SeedMark):
+    if type_of(field).has(SeedMark):
         return "the config's `seed`"
     if field.default in (None, PydanticUndefined) or isinstance(field.default, Model):
         return ""
     return f"`{json.dumps(field.default, ensure_ascii=False).strip(chr(34))}`"
 
 
-def _values(part: Part) -> str:
+def _values(part: ValueType) -> str:
     """Return what may stand under a key, in words."""
     if part.ref:
         return f"name in `{part.ref.section}`"
@@ -196,7 +196,7 @@ def _values(part: Part) -> str:
     return " ".join([_TYPES.get(part.type, "text"), *bounds])
 
 
-def _bounds(part: Part) -> Iterator[tuple[str, Any]]:
+def _bounds(part: ValueType) -> Iterator[tuple[str, Any]]:
     """Yield the bounds of a number by their name."""
     for mark in part.marks:
         for one in getattr(mark, "metadata", [mark]):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Given = Literal[
+MetricInput = Literal[
     "tokens",
     "references",
     "texts",
@@ -30,8 +30,8 @@ class MetricFacts:
     """whether captions are compared with references alone, which human captions are themselves"""
     switch: Literal["", "spice"] = ""
     """key of the config that can turn it off"""
-    reads: tuple[Given, ...] = ()
-    """what its function `score` gets beside the captions (captionlab.evaluation.given); () if a rule of its own makes
+    reads: tuple[MetricInput, ...] = ()
+    """what its function `score` gets beside the captions (captionlab.evaluation.inputs); () if a rule of its own makes
     the table"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions matter to it"""

@@ -12,7 +12,7 @@ from captionlab.config import walking
 from captionlab.config.blocks import Block, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import with_seed
-from captionlab.config.walking import Part
+from captionlab.config.walking import ValueType
 
 SECTIONS = ("encoders", "scorers", "captioners")
 
@@ -58,7 +58,7 @@ def spelled_out(config: Block) -> Block:
     """A config with all defaults and without such mistakes, each block with seeds as its trainings."""
     of_blocks = {section: trainings(config, section) for section in SECTIONS}
 
-    def renamed(value: Any, part: Part, seed: int | None = None) -> Any:
+    def renamed(value: Any, part: ValueType, seed: int | None = None) -> Any:
         def rename(section: str, names: Any, every: bool) -> Any:
             found = []
             for name in listed(names):

@@ -7,7 +7,7 @@ from typing import Any
 from captionlab import plugins
 from captionlab.config import walking
 from captionlab.config.model import Block
-from captionlab.config.walking import Part
+from captionlab.config.walking import ValueType
 
 SECTIONS = (
     "corpora",
@@ -68,7 +68,7 @@ def _typed_section(section: str, blocks: Block) -> dict[str, Any]:
     return {name: SimpleNamespace(**block) if isinstance(block, dict) else block for name, block in found.items()}
 
 
-def typed(part: Part, value: Any) -> Any:
+def typed(part: ValueType, value: Any) -> Any:
     """Return a value that was checked as a model, or as a list or mapping of models, without checking it again."""
     part = part.of(value)
     if isinstance(value, list):

@@ -12,7 +12,7 @@ from captionlab.config.plugins import Cases
 from captionlab.config.sections import config_model
 
 
-class Part(NamedTuple):
+class ValueType(NamedTuple):
     """What a value of a config must fit: a type, and what marks it."""
 
     type: Any
@@ -32,25 +32,25 @@ class Part(NamedTuple):
         """Return the model that a block must fit, if the value is a block."""
         return self.type if isinstance(self.type, type) and issubclass(self.type, Model) else None
 
-    def of(self, value: Any) -> "Part":
+    def of(self, value: Any) -> "ValueType":
         """Return what a value must fit where several types may stand: one of a union, or the model of a case."""
         marks = self.marks
         if cases := next((mark for mark in marks if isinstance(mark, Cases)), None):
             chosen = cases.models().get(cases.chosen(value))
-            return Part(NoneType) if chosen is None else Part(chosen).of(value)
+            return ValueType(NoneType) if chosen is None else ValueType(chosen).of(value)
         if get_origin(self.type) is Annotated:
             inner, *more = get_args(self.type)
-            return Part(inner, (*marks, *more)).of(value)
+            return ValueType(inner, (*marks, *more)).of(value)
         if get_origin(self.type) in (Union, UnionType):
-            members = [Part(one).of(value) for one in get_args(self.type)]
-            fitting = next((one for one in members if one.holds(value)), Part(NoneType))
-            return Part(fitting.type, (*marks, *fitting.marks))
+            members = [ValueType(one).of(value) for one in get_args(self.type)]
+            fitting = next((one for one in members if one.holds(value)), ValueType(NoneType))
+            return ValueType(fitting.type, (*marks, *fitting.marks))
         return self
 
-    def inside(self, annotation: Any) -> "Part":
+    def inside(self, annotation: Any) -> "ValueType":
         """Return a type that is written inside the type, with its own marks."""
         inner, marks = _split(annotation)
-        return Part(inner, marks)
+        return ValueType(inner, marks)
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is of the kind of the type, whatever is in it."""
@@ -62,26 +62,26 @@ class Part(NamedTuple):
             return get_origin(self.type) is list
         return self.model is None and get_origin(self.type) not in (dict, list) and self.type is not NoneType
 
-    def under(self, key: Any) -> "Part":
+    def under(self, key: Any) -> "ValueType":
         """Return what stands under a key of a block or mapping, or in a list; a part of nothing if nothing may."""
         if self.model is not None:
             field = self.model.model_fields.get(key)
-            return Part(NoneType) if field is None else part_of(field)
+            return ValueType(NoneType) if field is None else type_of(field)
         arguments = get_args(self.type)
-        return self.inside(arguments[-1]) if arguments else Part(Any)
+        return self.inside(arguments[-1]) if arguments else ValueType(Any)
 
 
-def part_of(field: FieldInfo) -> Part:
+def type_of(field: FieldInfo) -> ValueType:
     """Return what the value of a key must fit."""
-    return Part(field.annotation, tuple(field.metadata))
+    return ValueType(field.annotation, tuple(field.metadata))
 
 
-def root() -> Part:
+def root() -> ValueType:
     """Return what a config must fit."""
-    return Part(config_model())
+    return ValueType(config_model())
 
 
-def section(name: str) -> Part:
+def section(name: str) -> ValueType:
     """Return what a section of a config must fit."""
     return root().under(name)
 
@@ -91,7 +91,7 @@ def filled(config: Block) -> Block:
     return dict(_filled(root(), config, config))
 
 
-def _filled(part: Part, value: Any, config: Block) -> Any:
+def _filled(part: ValueType, value: Any, config: Block) -> Any:
     part = part.of(value)
     if isinstance(value, list):
         return [_filled(part.under(index), item, config) for index, item in enumerate(value)]
@@ -107,7 +107,7 @@ def _defaults(model: type[Model], config: Block) -> Block:
     """Return the defaults of a model that are filled in; for a block its own defaults follow."""
     found = {}
     for key, field in model.model_fields.items():
-        part = part_of(field)
+        part = type_of(field)
         if field.is_required() or part.has(AbsentMark):
             continue
         if part.has(SeedMark):
@@ -123,11 +123,11 @@ def _defaults(model: type[Model], config: Block) -> Block:
 Rename = Callable[[str, Any, bool], Any]
 
 
-def renamed(part: Part, value: Any, rename: Rename) -> Any:
+def renamed(part: ValueType, value: Any, rename: Rename) -> Any:
     """Return a value that fits a part, with every name of a block of the config renamed."""
     part = part.of(value)
     if isinstance(value, list):
-        item = part.under(0).of(value[0]) if value else Part(Any)
+        item = part.under(0).of(value[0]) if value else ValueType(Any)
         if item.ref:
             return rename(item.ref.section, value, item.ref.trainings)
         return [renamed(part.under(index), one, rename) for index, one in enumerate(value)]
@@ -136,7 +136,7 @@ def renamed(part: Part, value: Any, rename: Rename) -> Any:
     return rename(part.ref.section, value, part.ref.trainings) if part.ref else value
 
 
-def named_paths(part: Part, value: Any) -> Iterator[str]:
+def named_paths(part: ValueType, value: Any) -> Iterator[str]:
     """Yield the files and folders that a value names which fits a part."""
     part = part.of(value)
     if isinstance(value, list):
@@ -151,10 +151,10 @@ def named_paths(part: Part, value: Any) -> Iterator[str]:
 
 def takes_null(config: Block, place: Sequence[Any]) -> bool:
     """Return whether null is a value of what stands at a place of a config."""
-    return part_at(config, place).has(NullMark)
+    return type_at(config, place).has(NullMark)
 
 
-def part_at(config: Any, place: Sequence[Any]) -> Part:
+def type_at(config: Any, place: Sequence[Any]) -> ValueType:
     """Return what stands at a place of a config must fit; a part of nothing if nothing may stand there."""
     part, value = root(), config
     for key in place:
@@ -167,7 +167,7 @@ def _has(value: Any, key: Any) -> bool:
     return key in value if isinstance(value, Mapping) else isinstance(key, int) and key < len(value)
 
 
-def alternatives(part: Part, block: Any) -> tuple[str, Mapping[str, Any]]:
+def alternatives(part: ValueType, block: Any) -> tuple[str, Mapping[str, Any]]:
     """Return the key of a block that says which of several models it must fit, and these models by its values.
 
     Of models that are chosen twice, first by the keys that are there, the second choice counts. Without a choice the
@@ -177,13 +177,13 @@ def alternatives(part: Part, block: Any) -> tuple[str, Mapping[str, Any]]:
     if not marks:
         return "", {}
     chosen = marks[0].models().get(marks[0].chosen(block))
-    inner = Part(*_split(chosen)) if chosen is not None else Part(NoneType)
+    inner = ValueType(*_split(chosen)) if chosen is not None else ValueType(NoneType)
     if any(isinstance(mark, Cases) for mark in inner.marks):
         return alternatives(inner, block)
     return marks[0].key, marks[0].models()
 
 
-def key_of_family(part: Part, family: str) -> str:
+def key_of_family(part: ValueType, family: str) -> str:
     """Return the key that makes a block one of this family, if the block lacks it and so is of other families."""
     for mark in part.marks:
         for key, annotation in mark.models().items() if isinstance(mark, Cases) else ():

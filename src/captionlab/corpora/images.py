@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from PIL import UnidentifiedImageError
 
+from captionlab.images.locations import ImageLocation, open_location
 from captionlab.images.pixels import UnknownPixels, image_size
-from captionlab.images.places import Place, open_place
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class Fault:
     detail: str
 
 
-def check_image(place: Place) -> tuple[int, int] | Fault:
+def check_image(place: ImageLocation) -> tuple[int, int] | Fault:
     """Return the width and height of the upright image in pixels, or the fault that rules the image out.
 
     Raises OSError for errors of the machine (too many open files, a failing disk, a file without read permission),
@@ -56,7 +56,7 @@ def check_image(place: Place) -> tuple[int, int] | Fault:
 
 
 def check_images(
-    items: Iterable[tuple[T, Place | None]], threads: int
+    items: Iterable[tuple[T, ImageLocation | None]], threads: int
 ) -> Iterator[tuple[T, tuple[int, int] | Fault | None]]:
     """Run `check_image` on pairs of an item and its place in several threads, and yield the results in order.
 
@@ -74,12 +74,12 @@ def check_images(
             yield first, None if check is None else check.result()
 
 
-def _zero_size_in_header(place: Place) -> tuple[int, int] | None:
+def _zero_size_in_header(place: ImageLocation) -> tuple[int, int] | None:
     """Return the width and height of a PNG, GIF or BMP file whose header states zero pixels, else None.
 
     Pillow does not recognise such a file as an image.
     """
-    with open_place(place) as file:
+    with open_location(place) as file:
         head = file.read(26)
     for magic, start, sizes in ((b"\x89PNG", 16, ">II"), (b"GIF8", 6, "<HH"), (b"BM", 18, "<ii")):
         if head.startswith(magic) and len(head) >= start + struct.calcsize(sizes):

@@ -14,7 +14,7 @@ from captionlab.corpora.images import Fault, check_images
 from captionlab.corpora.inputs import CorpusError, check_inputs, input_files, named_paths
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 from captionlab.jobs.progress import progress
 from captionlab.plugins import defined
 from captionlab.storage.tables import ROW_GROUP
@@ -97,7 +97,7 @@ class _Tally:
     other_sizes: int = 0
 
 
-def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, Place | None]]:
+def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, ImageLocation | None]]:
     """Yield each entry with the place of the image to open, or None if there is no image or the entry has a fault."""
     # A temporary file, because the keys of millions of images would fill the memory.
     seen = sqlite3.connect("", isolation_level=None)
@@ -155,7 +155,7 @@ def _accept(candidate: _Candidate, size: tuple[int, int] | None, tables: Mapping
     """Append the rows of an entry. `size` is the decoded size of its image, None if there is no image."""
     position, entry, empty = candidate
     width, height = size or entry.size
-    place = entry.place or Place()
+    place = entry.place or ImageLocation()
     tables["images"].append(entry.image_id, position, entry.split, *place, width, height, entry.image_set)
     for index, caption in enumerate(entry.captions or ()):
         tables["captions"].append(entry.image_id, index, caption)

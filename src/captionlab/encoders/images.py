@@ -16,8 +16,8 @@ from torch import Tensor
 
 from captionlab.encoders.embeddings import SHAPE, embedding_rows
 from captionlab.encoders.encoder import Encoder
+from captionlab.images.locations import LOCATION, location_of
 from captionlab.images.pixels import open_image
-from captionlab.images.places import PLACE, place_of
 from captionlab.jobs.progress import progress
 from captionlab.storage.row_groups import Groups
 from captionlab.storage.schemas import IMAGES, embeddings_schema
@@ -83,8 +83,8 @@ def _decode_one(row: dict[str, Any], prepare: Callable[[Image.Image], Prepared])
         return prepare(open_image(row))
     except Exception as error:  # decoders raise any type of error for damaged bytes
         raise ValueError(
-            f"image {row['image_id']!r} ({place_of(row)}) cannot be decoded: {error}; it could be when its corpus was "
-            "read, so restore it, or delete the tables of the corpus and run again to leave it out"
+            f"image {row['image_id']!r} ({location_of(row)}) cannot be decoded: {error}; it could be when its corpus "
+            "was read, so restore it, or delete the tables of the corpus and run again to leave it out"
         ) from error
 
 
@@ -134,7 +134,7 @@ def embed_images(
     shape = encoder.patch_shape if patches else (encoder.image_dimensions,)
     kind = embeddings_schema(math.prod(shape), "float16" if patches else "float32")
     embed, metadata = (encoder.embed_patches, {SHAPE: list(shape)}) if patches else (encoder.embed_images, None)
-    rows = read(["image_id", *PLACE])
+    rows = read(["image_id", *LOCATION])
     pixels = progress(decode(rows, encoder.preprocess, threads, 2 * batch), "images", count)
     ids = (image for table in read(["image_id"]) for image in table["image_id"].to_pylist())
     with TableWriter(output, kind, metadata) as writer:

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from captionlab.images.locations import LOCATION, location_of
 from captionlab.images.pixels import open_image
-from captionlab.images.places import PLACE, place_of
 from captionlab.storage.row_groups import Groups
 from captionlab.storage.schemas import IMAGES
 from captionlab.userfiles.reading import GivenError, json_line, text_lines
@@ -50,9 +50,9 @@ def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: P
     PNG.
     """
     found: dict[str, str | None] = {}
-    parts = Groups([path], IMAGES, ["image_id", *PLACE]).parts()
+    parts = Groups([path], IMAGES, ["image_id", *LOCATION]).parts()
     for number, row in enumerate(row for part in parts for row in part.to_pylist()):
-        place = place_of(row)
+        place = location_of(row)
         if row["image_id"] not in wanted:
             continue
         if place.data is None and place.offset is None:

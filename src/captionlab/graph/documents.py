@@ -9,7 +9,7 @@ from captionlab.config import walking
 from captionlab.config.blocks import JUDGED, KINDS, Block, normalise, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import training_of
-from captionlab.config.walking import Part
+from captionlab.config.walking import ValueType
 from captionlab.graph.retrieving import below
 from captionlab.graph.scores import Scores
 from captionlab.plugins import facts, headline
@@ -63,7 +63,7 @@ class Documents(Scores):
             ahead += self._named(block, walking.section(section).under(name))
         return found
 
-    def _named(self, block: Any, part: Part) -> list[Model]:
+    def _named(self, block: Any, part: ValueType) -> list[Model]:
         """Return what a block that fits a part of the config names in other sections."""
         found: list[Model] = []
 

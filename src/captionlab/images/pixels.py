@@ -12,7 +12,7 @@ from PIL.ExifTags import Base
 from PIL.Image import Transpose
 from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffImageFile
 
-from captionlab.images.places import Place, open_place, place_of
+from captionlab.images.locations import ImageLocation, location_of, open_location
 from captionlab.jobs.progress import count
 
 # Modes that Pillow can convert into RGB, beside modes with transparency.
@@ -42,18 +42,18 @@ def open_image(row: Mapping[str, Any]) -> Image.Image:
 
     Raises UnknownPixels, or an error of Pillow if the bytes are damaged.
     """
-    with open_place(place_of(row)) as file, Image.open(file) as image:
+    with open_location(location_of(row)) as file, Image.open(file) as image:
         pixels, turn = _rgb(image), _turn(image)
     return pixels if turn is None else pixels.transpose(turn)
 
 
-def image_size(place: Place) -> tuple[int, int]:
+def image_size(place: ImageLocation) -> tuple[int, int]:
     """Return width and height, in pixels, of an image as `open_image` returns it. Raises the same errors.
 
     The image is decoded to its end, the only way to detect a truncated file.
     """
     try:
-        with open_place(place) as file, Image.open(file) as image:
+        with open_location(place) as file, Image.open(file) as image:
             width, height = image.size
             # A JPEG can be decoded to grey at an eighth of its size: every byte is still read, in half the time.
             image.draft("L", (1, 1))
@@ -129,13 +129,13 @@ def _turn(image: Image.Image) -> Transpose | None:
     return turn
 
 
-def _is_unknown_tiff(place: Place) -> bool:
+def _is_unknown_tiff(place: ImageLocation) -> bool:
     """Return whether Pillow cannot open a TIFF because of its kind of values.
 
     The error of `Image.open` does not tell.
     """
     try:
-        with open_place(place) as file, TiffImageFile(file):
+        with open_location(place) as file, TiffImageFile(file):
             return False
     except SyntaxError as error:
         return str(error) == "unknown pixel mode"

@@ -39,11 +39,11 @@ class Job:
 # The running job, with the digests of its inputs at its start, because inputs may be replaced while it runs.
 _jobs: list[tuple[Job, dict[str, str]]] = []
 # The running part of the job, and the inputs of each output that a part made.
-_parts: list["Part"] = []
+_parts: list["PartInputs"] = []
 _sources: dict[str, list[str]] = {}
 
 
-class Part(Mapping[str, Any]):
+class PartInputs(Mapping[str, Any]):
     """The inputs of a job by name, for a part of the job that makes some outputs. It records which are read."""
 
     def __init__(self, inputs: Any):
@@ -91,9 +91,9 @@ def working_on(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def part_of(inputs: Any) -> Iterator[Part]:
+def part_of(inputs: Any) -> Iterator[PartInputs]:
     """Run a part of a job in the block. Its outputs depend only on the inputs that the block reads."""
-    _parts.append(Part(inputs))
+    _parts.append(PartInputs(inputs))
     try:
         yield _parts[-1]
     finally:

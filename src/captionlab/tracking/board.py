@@ -8,7 +8,7 @@ import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 from captionlab.tracking.pictures import Pictures, card
-from captionlab.tracking.updates import Run, Update
+from captionlab.tracking.updates import TrackedTraining, Update
 
 SECONDS = 10  # between flushes to disk, after which readers see new data
 OPTIMIZER = ("gradient_norm", "learning_rate")
@@ -17,7 +17,7 @@ OPTIMIZER = ("gradient_norm", "learning_rate")
 class Board:
     """Event file of a run, alone in its folder."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: TrackedTraining):
         """Open an event file, and delete what an earlier training of the same name left in the folder."""
         shutil.rmtree(run.folder, ignore_errors=True)
         # With purge_step 0, a running TensorBoard forgets all steps of the earlier file.

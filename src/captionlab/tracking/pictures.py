@@ -10,8 +10,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from captionlab.images.locations import LOCATION
 from captionlab.images.pixels import open_image
-from captionlab.images.places import PLACE
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.tracking.updates import Example
@@ -35,7 +35,7 @@ class Pictures:
         """Return images by their ids, the longer side SIDE pixels, or None for an image that cannot be read."""
         wanted = [*ids]
         if new := {*wanted} - self.read.keys():
-            for row in read_chosen(self.images, IMAGES, ["image_id", *PLACE], new).to_pylist():
+            for row in read_chosen(self.images, IMAGES, ["image_id", *LOCATION], new).to_pylist():
                 image = None
                 try:
                     image = ImageOps.contain(open_image(row), (SIDE, SIDE))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from captionlab.tracking.updates import Run, Update
+from captionlab.tracking.updates import TrackedTraining, Update
 
 if TYPE_CHECKING:
     from captionlab.tracking.board import Board
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 class Tracker:
     """Shows a training in TensorBoard. Without a run, nothing is shown."""
 
-    def __init__(self, run: Run | None = None):
+    def __init__(self, run: TrackedTraining | None = None):
         self.run = run
         self._board: Board | None = None
 
@@ -39,7 +39,7 @@ class Tracker:
         if self._board is not None:
             self._attempt(self._board.add, update)
 
-    def _open(self, run: Run, history: Sequence[Update]) -> None:
+    def _open(self, run: TrackedTraining, history: Sequence[Update]) -> None:
         from captionlab.tracking.board import Board  # the package tensorboard is optional
 
         self._board = Board(run)

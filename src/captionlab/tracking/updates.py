@@ -26,7 +26,7 @@ class Update(NamedTuple):
     """at a validation, captions of the same images each time"""
 
 
-class Run(NamedTuple):
+class TrackedTraining(NamedTuple):
     """Training that is tracked."""
 
     folder: str

@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Entry:
 
     image_id: str
     split: str
-    place: Place | None
+    place: ImageLocation | None
     captions: Sequence[str] | None
     objects: Sequence[AnnotatedObject] = ()
     scenes: Sequence[Scene] = ()
@@ -75,7 +75,9 @@ def take_texts(record: Any, name: str, where: str, expected: str) -> list[str]:
     return found
 
 
-def image_place(config: Mapping[str, Any], root: Path, name: str | Path, split: str | None = None) -> Place | None:
+def image_place(
+    config: Mapping[str, Any], root: Path, name: str | Path, split: str | None = None
+) -> ImageLocation | None:
     """Return the place of an image in the folder of the images, or in the folder of its split if splits have folders.
 
     Returns None if the config has no folder of images.
@@ -83,4 +85,4 @@ def image_place(config: Mapping[str, Any], root: Path, name: str | Path, split: 
     folder = config["images"]
     if isinstance(folder, Mapping):
         folder = folder[split]
-    return None if folder is None else Place(str(root / folder / name))
+    return None if folder is None else ImageLocation(str(root / folder / name))

@@ -11,7 +11,7 @@ from captionlab.corpora.toyworld.domains import DOMAINS, Domain
 from captionlab.corpora.toyworld.drawing import draw, encode
 from captionlab.corpora.toyworld.lookalikes import sample_lookalikes
 from captionlab.corpora.toyworld.world import LOOKALIKES, SIDE, Picture, sample_picture
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 
 # Number of images that are held in memory before they are written.
 _BATCH = 2048
@@ -102,7 +102,7 @@ def write_corpus(toy_images: Iterable[ToyImage], paths: Mapping[str, Path]) -> N
     with corpus_tables(paths) as tables:
         for number, image in enumerate(toy_images, 1):
             place = (image.image_id, image.position, image.split)
-            tables["images"].append(*place, *Place(data=image.data), SIDE, SIDE, image.image_set)
+            tables["images"].append(*place, *ImageLocation(data=image.data), SIDE, SIDE, image.image_set)
             for index, caption in enumerate(image.captions):
                 tables["captions"].append(image.image_id, index, caption)
             for index, (label, box, attributes) in enumerate(image.objects):

@@ -5,5 +5,5 @@ calls `results` of `metric.py` for each table that a config asks for. `of_captio
 captions have, if any.
 
 A metric whose facts have `reads` needs no rule of its own: `SCORES` is the schema of the table, and `score` makes its
-columns from captionlab.evaluation.given, in rule score_captions. Every other metric has a rule and a script.
+columns from captionlab.evaluation.inputs, in rule score_captions. Every other metric has a rule and a script.
 """

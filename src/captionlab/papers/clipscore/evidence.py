@@ -2,7 +2,7 @@
 
 from captionlab.judgements.schemas import DIFFERENCES
 from captionlab.papers.clipscore.config import sets_of
-from captionlab.papers.clipscore.run import difference_rows
+from captionlab.papers.clipscore.values import difference_rows
 from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.claims.printed import Sides, pair, printed_difference
 from captionlab.reporting.claims.reading import read_by

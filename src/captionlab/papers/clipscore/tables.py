@@ -5,11 +5,11 @@ from functools import partial
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
 from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED, sets_of
-from captionlab.papers.clipscore.run import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
+from captionlab.papers.clipscore.values import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.claims.reading import Provenance, Rows, read_by
 from captionlab.reporting.runs.published import read_published
 from captionlab.reporting.runs.reproduction import in_order
-from captionlab.reporting.runs.values import Row, Run
+from captionlab.reporting.runs.values import PaperRun, Row
 from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of
 from captionlab.reporting.tables.footnotes import OVER_IMAGES
 from captionlab.reporting.tables.judgements_table import SIMULATED_NOTE
@@ -34,7 +34,7 @@ PRINTED = {
 class AgreementSheet(Sheet):
     """A sheet that explains missing numbers by notes of CORRELATIONS, keyed by (set of judgements, metric label)."""
 
-    def __init__(self, run: Run, provenance: Provenance, reasons: Mapping[tuple[str, str], str]):
+    def __init__(self, run: PaperRun, provenance: Provenance, reasons: Mapping[tuple[str, str], str]):
         super().__init__(run, provenance, of_roles=False)
         self.reasons = reasons
 
@@ -74,7 +74,7 @@ def agreement_table(
     """
     block, number = params["config"], name.removeprefix("table")[0]
     sets, encoder, simulated = sets_of(block), block["encoder"], bool({*measured} & {*params["simulated"]})
-    run = Run(
+    run = PaperRun(
         [row for label, (rows, _) in measured.items() for row in value_rows(rows, label, sets[label], encoder)],
         [row for label, (_, rows) in measured.items() for row in difference_rows(rows, label, sets[label], encoder)],
         read_published(published),
@@ -117,7 +117,7 @@ def agreement_table(
     return sheet.table(f"clipscore_{name}", title, description, columns_of(["metric"], numbers), blocks)
 
 
-def _numbers(run: Run, table: str, rows: Rows) -> list[Number]:
+def _numbers(run: PaperRun, table: str, rows: Rows) -> list[Number]:
     """Return the columns of numbers: each category of pairs, all judgements, and the difference from AGAINST.
 
     Published numbers stand beside ours if `published` has any numbers of the table.

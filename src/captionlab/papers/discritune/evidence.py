@@ -16,7 +16,7 @@ from captionlab.reporting.claims.printed import Row, Sides, apart, pair, printed
 from captionlab.reporting.claims.reading import read_rows
 from captionlab.reporting.runs.published import Published, read_published
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Place, Run
+from captionlab.reporting.runs.values import Coordinates, PaperRun
 from captionlab.reporting.tables.cells import places_behind
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.study.schemas import ACCURACY, PAIRWISE
@@ -63,7 +63,7 @@ def _of_captioners(row: Row, captioners: Mapping[str, str]) -> Row:
     return {**row, **names, "experiment": "generated"}
 
 
-def lookalike_rows(paper: Reproduction, run: Run, retriever: str | None) -> Iterator[dict[str, Any]]:
+def lookalike_rows(paper: Reproduction, run: PaperRun, retriever: str | None) -> Iterator[dict[str, Any]]:
     """Yield how far the paper's captioners exceed BEST_BEFORE on its sets of look-alikes, by the paper's retriever.
 
     Other sets of look-alikes have another best result, so nothing is yielded unless the run is comparable with the
@@ -72,7 +72,7 @@ def lookalike_rows(paper: Reproduction, run: Run, retriever: str | None) -> Iter
     if not paper.comparable or LOOKALIKE_CORPUS not in paper.corpora:
         return
     for label, name in sorted(paper.captioners.items()):
-        place = Place(name, paper.corpora[LOOKALIKE_CORPUS], RETRIEVAL_METRIC, retriever)
+        place = Coordinates(name, paper.corpora[LOOKALIKE_CORPUS], RETRIEVAL_METRIC, retriever)
         if found := run.value(place):
             ends = [end - BEST_BEFORE for end in (found.value, found.ci_low, found.ci_high)]
             made = difference_row(

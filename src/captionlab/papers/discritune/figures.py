@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.reporting.claims.reading import read_by, read_rows
 from captionlab.reporting.runs.published import read_published
 from captionlab.reporting.runs.reproduction import Reproduction, in_order
-from captionlab.reporting.runs.values import Place, Row
+from captionlab.reporting.runs.values import Coordinates, Row
 from captionlab.reporting.tables.boards import BOLD, GREY, Board, words
 from captionlab.reporting.tables.figures import Draw, Look, Style, legend, line, looks, panels, side_by_side
 from captionlab.storage.row_groups import read_chosen
@@ -58,7 +58,7 @@ def drawings(inputs: Given, params: Given, style: Style) -> dict[str, Draw]:
         return found
     screens, people = read_rows(inputs["stimuli"], STIMULI), params["people"]
     shown = {image for screen in screens for image in screen["images"]}
-    images = read_chosen(inputs["images"], IMAGES, ["image_id", *PLACE], shown)
+    images = read_chosen(inputs["images"], IMAGES, ["image_id", *LOCATION], shown)
     for who, answers in read_by(params["participants"], inputs["answers"], ANSWERS).items():
         chosen = examples(screens, answers, people, params["parents"])
         found[f"discritune_figure2_{who}"] = partial(draw_examples, chosen, images, labels, who == SIMULATED, style)
@@ -93,7 +93,7 @@ def draw_retrieval(
     figure, axes = panels(len(retrievers), width, 2.2, width, sharex=True)
     for axis, retriever in zip(axes, retrievers, strict=True):
         for (label, look), shift in zip(of_labels.items(), side_by_side(len(of_labels)), strict=True):
-            places = [Place(paper.captioners[label], name, "P@1", retriever) for name in corpora]
+            places = [Coordinates(paper.captioners[label], name, "P@1", retriever) for name in corpora]
             points = {x + shift: run.value(place) for x, place in enumerate(places)}
             line(axis, points, label, look, linestyle="none")
         for x in range(0, len(corpora), 2):  # shading groups the captioners of a corpus

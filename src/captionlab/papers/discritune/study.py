@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.evaluation.rows import row as difference_row
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Measured, Place, Run
+from captionlab.reporting.runs.values import Coordinates, Measured, PaperRun
 from captionlab.reporting.tables.cells import place_name
 from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell, p_text
 from captionlab.reporting.tables.sheets import Sheet, table_of
@@ -46,7 +46,7 @@ def study_table(
     """
     people = participants == "people"
     comparable = paper.comparable and people and paper.corpora.get(CORPUS) == corpus
-    sheet = Sheet(Run((), (), paper.published, comparable, {}), provenance)
+    sheet = Sheet(PaperRun((), (), paper.published, comparable, {}), provenance)
     accuracy = {row["caption_type"]: row for row in results["accuracy"]}
     found = {name: _accuracy(sheet, row, paper, people) for name, row in accuracy.items()}
     answers = {name: _answers(sheet, row) for name, row in accuracy.items()}
@@ -88,7 +88,7 @@ def study_table(
 
 def _place(caption_type: str, paper: Reproduction, against: str | None = None) -> dict[str, Any]:
     """Return the place of the accuracy of people on a type of captions, or of its difference from another type."""
-    place = Place(paper.label(caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
+    place = Coordinates(paper.label(caption_type), CORPUS, METRIC, experiment=EXPERIMENT)
     return {**asdict(place), "against": against and paper.label(against)}
 
 

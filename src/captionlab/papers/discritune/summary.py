@@ -34,7 +34,7 @@ from captionlab.language.statistics import repeats_itself
 from captionlab.papers.discritune.adjectives import colour_rows
 from captionlab.reporting.claims.reading import Rows, read_rows
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.roles import FLUENCY_METRICS, PERPLEXITY, Place, difference_rows, fluency, value_rows
+from captionlab.reporting.runs.roles import FLUENCY_METRICS, PERPLEXITY, ResultKey, difference_rows, fluency, value_rows
 from captionlab.reporting.runs.values import NEARNESS, NON_INFERIORITY, Row
 from captionlab.statistics.intervals import (
     ANY,
@@ -76,7 +76,7 @@ class Scores:
     retrieval: pa.Table | None = None
 
 
-Results = dict[Place, Result]
+Results = dict[ResultKey, Result]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from captionlab.papers.discritune.study import study_table
 from captionlab.reporting.claims.reading import Provenance, measured_on, read_measured, read_rows
 from captionlab.reporting.runs.published import Published, PublishedValue, read_published
 from captionlab.reporting.runs.reproduction import Reproduction, in_order
-from captionlab.reporting.runs.values import Place, Row, Run
+from captionlab.reporting.runs.values import Coordinates, PaperRun, Row
 from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.tables.footnotes import protocol_note
 from captionlab.reporting.tables.language import TOP, side_by_side
@@ -91,7 +91,7 @@ def _paper(inputs: Row, params: Row) -> Reproduction:
     return Reproduction(params["config"], params["lineage"], read_published(inputs["published"]))
 
 
-def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
+def captioner_tables(run: PaperRun, paper: Reproduction, provenance: Mapping[str, Any]) -> list[Table]:
     """Return the tables of LAYOUTS that the paper's block asks for. `run_notes` describes `provenance`."""
     block = {"captioners": paper.captioners, "corpora": paper.corpora}
     sheets = [CaptionersSheet(run, paper, layout, provenance) for layout in LAYOUTS if layout.is_asked(block)]
@@ -101,7 +101,7 @@ def captioner_tables(run: Run, paper: Reproduction, provenance: Mapping[str, Any
 class CaptionersSheet(Sheet):
     """A sheet whose subjects are names of captioners, and whose rows and columns are labels of the paper."""
 
-    def __init__(self, run: Run, paper: Reproduction, layout: Layout, provenance: Mapping[str, Any]):
+    def __init__(self, run: PaperRun, paper: Reproduction, layout: Layout, provenance: Mapping[str, Any]):
         super().__init__(run, provenance, RECORD_COLUMNS)
         self.paper, self.layout = paper, layout
 
@@ -136,7 +136,7 @@ class CaptionersSheet(Sheet):
         ]
         return rows_of(self, self.layout.published, corpus, self.paper.corpora[corpus], lines, numbers)
 
-    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+    def details(self, place: Coordinates, published: PublishedValue | None) -> dict[str, Value]:
         """Return the columns of the summary for the number, and its difference from a comparable published number."""
         row = self.run.row(place) or {}
         known = {name: row.get(name) for name in ("split", "evaluation", "candidates", "decoding")}
@@ -259,12 +259,12 @@ def variant_tables(
     for layout in LAYOUTS:
         if layout.variants in block.get("variants", {}):
             variants = block["variants"][layout.variants]
-            run = Run(values, differences, published, block["comparable"], variants["corpora"])
+            run = PaperRun(values, differences, published, block["comparable"], variants["corpora"])
             yield _variants(layout, variants, retrievers[layout.variants], Sheet(run, provenance))
 
 
 def _variants(layout: Layout, variants: Mapping[str, Any], asked: Mapping[str, Any], sheet: Sheet) -> Table:
-    def own(place: Place) -> str:
+    def own(place: Coordinates) -> str:
         return OWN if place.scorer in asked["rewards"].get(place.subject, ()) else ""
 
     reference, found = variants["reference"], sheet.run.found("measure", layout.variants)

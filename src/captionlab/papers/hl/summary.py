@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
 from captionlab.evaluation.summary import Job, Result, caption_results
-from captionlab.papers.hl.run import MEASURES
+from captionlab.papers.hl.values import MEASURES
 from captionlab.reporting.claims.reading import Path, Rows
 from captionlab.reporting.runs.roles import Results, difference_rows, value_rows
 from captionlab.reporting.runs.values import Row

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from captionlab.papers.hl.run import MEASURES, TABLE, HlRun
+from captionlab.papers.hl.values import MEASURES, TABLE, HlRun
 from captionlab.reporting.claims.reading import Provenance, measured_on, read_measured
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of

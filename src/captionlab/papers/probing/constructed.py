@@ -34,7 +34,7 @@ FEWEST = "the fewest nouns"
 NEXT = "the next fewer nouns"
 
 # Rows of constructed captions, rows of their scores, and rows of the scores of the captions that they were made from.
-Part = tuple[Iterable[Row], Iterable[Row], Iterable[Row]]
+EvaluationRows = tuple[Iterable[Row], Iterable[Row], Iterable[Row]]
 # Experiment, subject, source, level: one way to construct captions.
 Way = tuple[str, str, str | None, float | None]
 # A number for each image, NaN if there is no such caption.
@@ -53,7 +53,7 @@ class PrintedScorer:
 
 
 def constructed_rows(
-    parts: Sequence[Part], scorers: Mapping[str, PrintedScorer], original: str, seed: int
+    parts: Sequence[EvaluationRows], scorers: Mapping[str, PrintedScorer], original: str, seed: int
 ) -> tuple[Rows, Rows]:
     """Return rows of ROLE_VALUES and of ROLE_DIFFERENCES.
 
@@ -112,7 +112,9 @@ def _over_parts(
     return seeds_interval(means, (100 * ends[0] - middle, 100 * ends[1] - middle), (-middle, 100.0 - middle))
 
 
-def _columns(part: Part, corpus: str, scorers: Mapping[str, PrintedScorer], original: str) -> dict[Name, Column]:
+def _columns(
+    part: EvaluationRows, corpus: str, scorers: Mapping[str, PrintedScorer], original: str
+) -> dict[Name, Column]:
     constructions, alignment, of_original = part
     ways: dict[tuple[str, int], Way] = {}
     for one in (one for one in constructions if one["corpus"] == corpus):

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from captionlab.generation.captions import evaluated_images
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.language.schemas import CONSTRUCTED
 from captionlab.papers.probing.constructed import PrintedScorer
 from captionlab.papers.probing.roles import MODELS, REFERENCE
-from captionlab.papers.probing.run import ProbingRun
+from captionlab.papers.probing.values import ProbingRun
 from captionlab.reporting.claims.reading import Path, Provenance, read_rows
 from captionlab.reporting.runs.reproduction import in_order
-from captionlab.reporting.runs.values import Place, Row
+from captionlab.reporting.runs.values import Coordinates, Row
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table
 from captionlab.reporting.tables.sheets import PROVENANCE, Sheet
 from captionlab.reporting.tables.thumbnails import thumbnail
@@ -59,7 +59,7 @@ class Pages:
 
     def picture(self, image: str) -> bytes:
         """Return a PNG of an image, empty if its file can no longer be read."""
-        return thumbnail(read_chosen(self.table, IMAGES, ["image_id", *PLACE], [image]).to_pylist()[0])
+        return thumbnail(read_chosen(self.table, IMAGES, ["image_id", *LOCATION], [image]).to_pylist()[0])
 
     def in_templates(self, image: str) -> dict[str, Captioned]:
         """Return the captions of an image in the published templates, by model."""
@@ -162,7 +162,7 @@ def choices_table(run: ProbingRun, pages: Sequence[Pages], provenance: Provenanc
         shares, what = [], "chosen, % of images"
         for label, head in heads.items():
             where = ("generated", None) if label == REFERENCE else ("template", "published")
-            places = [Place(label, page.corpus, "chosen", scorer, *where) for scorer in run.scorers]
+            places = [Coordinates(label, page.corpus, "chosen", scorer, *where) for scorer in run.scorers]
             shares.append([*head, Cell(what), *(sheet.value(place)[0] for place in places)])
             for place, ours in zip(places, map(run.value, places), strict=True):
                 records.append((page.corpus, None, what, label, None, place.scorer, ours and ours.value))

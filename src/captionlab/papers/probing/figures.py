@@ -14,9 +14,9 @@ from captionlab.language.patterns import Tagged, compiled, tagged
 from captionlab.language.schemas import NGRAMS, PATTERNS
 from captionlab.language.statistics import mostly_tagged
 from captionlab.papers.probing.roles import REFERENCE
-from captionlab.papers.probing.run import ProbingRun, read_run
+from captionlab.papers.probing.values import ProbingRun, read_run
 from captionlab.reporting.claims.reading import Rows, read_by
-from captionlab.reporting.runs.values import Measured, Place, Row
+from captionlab.reporting.runs.values import Coordinates, Measured, Row
 from captionlab.reporting.tables.boards import GREY, Board, words
 from captionlab.reporting.tables.figures import (
     FAINT,
@@ -111,7 +111,7 @@ def draw_patterns(
     axis = figure.add_axes((left / width, below / height, 1 - (left + 0.05) / width, high / height))
     for shift, kind, measure in zip(side_by_side(2), PATTERNED, MEASURES, strict=True):
         for x, role in enumerate(run.roles):
-            found = run.value(Place(role, corpus, measure))
+            found = run.value(Coordinates(role, corpus, measure))
             drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], **kind))
             # If no caption follows the pattern, the label 0 shows that the value is not missing.
             axis.bar_label(drawn, fmt=_share, fontsize=style["small_size"], padding=1)
@@ -173,7 +173,7 @@ def draw_visual_words(
     counts = run.levels("count")
     figure, axis = plt.subplots(figsize=(width, 2.6))
     for shift, scorer in zip(side_by_side(len(run.scorers), 0.2), run.scorers, strict=True):
-        place = Place(scorer, corpus, "score", scorer, "count", source)
+        place = Coordinates(scorer, corpus, "score", scorer, "count", source)
         factor = 100 * CLIPSCORE / cosines[scorer] if scorer in cosines else 1.0
         points = {count + shift: _times(factor, run.value(replace(place, level=count))) for count in counts}
         line(axis, points, f"{scorer} ({_unit(scorer, cosines, factor)})", of[scorer])
@@ -216,10 +216,10 @@ def _keys(kinds: Iterable[Mapping[str, Any]]) -> list[Patch]:
     return [Patch(facecolor="#666666", edgecolor="white", linewidth=0, **kind) for kind in kinds]
 
 
-def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Place:
+def _replaced(subject: str, corpus: str, scorer: str, share: float) -> Coordinates:
     if subject == REFERENCE:
-        return Place(REFERENCE, corpus, "score", scorer)
-    return Place(subject, corpus, "score", scorer, "replacement", level=share)
+        return Coordinates(REFERENCE, corpus, "score", scorer)
+    return Coordinates(subject, corpus, "score", scorer, "replacement", level=share)
 
 
 def _unit(scorer: str, cosines: Mapping[str, float], factor: float) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from captionlab.evaluation.summary import LOWER
 from captionlab.papers.probing.constructed import FEWEST
 from captionlab.papers.probing.roles import REFERENCE
-from captionlab.papers.probing.run import ProbingRun
 from captionlab.papers.probing.summary import CONNECTED, CONNECTED_BY, EFFECTS, TOP_WORDS
+from captionlab.papers.probing.values import ProbingRun
 from captionlab.reporting.claims.reading import Provenance
-from captionlab.reporting.runs.values import Measured, Place, Row
+from captionlab.reporting.runs.values import Coordinates, Measured, Row
 from captionlab.reporting.tables.best import BETTER
 from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of, rows_of
 from captionlab.reporting.tables.footnotes import OVER_IMAGES
@@ -141,7 +141,7 @@ def score_tables(run: ProbingRun, cosines: Mapping[str, float]) -> list[Declared
 def _scores(run: ProbingRun, cosines: Mapping[str, float]) -> Declared:
     """Return Table 2: every role's captions by every scorer, and their metrics."""
 
-    def arrow(place: Place) -> str:
+    def arrow(place: Coordinates) -> str:
         apart = run.difference(place, REFERENCE)
         return ARROWS[apart.sign if apart else 0]
 
@@ -262,9 +262,9 @@ def rewards_table(run: ProbingRun, provenance: Provenance) -> Table:
     rewarded = [(role, scorer) for role in run.roles for scorer in run.rewards.get(role, ())]
     for label, corpus in run.corpora.items():
         rows = []
-        of_reference = [run.value(Place(REFERENCE, corpus, measure)) for measure in ("CIDEr", "perplexity")]
+        of_reference = [run.value(Coordinates(REFERENCE, corpus, measure)) for measure in ("CIDEr", "perplexity")]
         for role, scorer in rewarded:
-            places = [Place(role, corpus, *what) for what in (("score", scorer), ("CIDEr",), ("perplexity",))]
+            places = [Coordinates(role, corpus, *what) for what in (("score", scorer), ("CIDEr",), ("perplexity",))]
             score, *others = (run.difference(place, REFERENCE) for place in places)
             found = [None if score is None else {1: "yes", 0: "cannot tell", -1: "no"}[score.sign]]
             found += map(kept, others, of_reference, (True, False))
@@ -295,7 +295,7 @@ def effects_table(run: ProbingRun, encoders: Mapping[str, Sequence[str]], proven
     `encoders` maps a role to the encoders that rewarded it.
     """
 
-    def own(place: Place) -> str:
+    def own(place: Coordinates) -> str:
         return " (own)" if place.scorer in encoders[place.subject] else ""
 
     sheet, measured = Sheet(run, provenance), run.found("measure")
@@ -349,7 +349,7 @@ def _reward(reward: Row) -> str:
 def generalisation_table(run: ProbingRun, provenance: Provenance) -> Table:
     """Return the table of how a scorer's reward changes scores by other scorers, with the number that rise."""
 
-    def mark(place: Place) -> str:
+    def mark(place: Coordinates) -> str:
         return " (own)" if place.scorer in run.rewards[place.subject] else ""
 
     sheet, blocks = Sheet(run, provenance), []
@@ -360,7 +360,7 @@ def generalisation_table(run: ProbingRun, provenance: Provenance) -> Table:
     for label, corpus in run.corpora.items():
         rows = rows_of(sheet, None, label, corpus, lines, numbers)
         for role, cells in zip(roles, rows, strict=True):
-            others = [Place(role, corpus, "score", one) for one in run.scorers if one not in run.rewards[role]]
+            others = [Coordinates(role, corpus, "score", one) for one in run.scorers if one not in run.rewards[role]]
             signs = [apart.sign for place in others if (apart := run.difference(place, REFERENCE))]
             cells.append(Cell(f"{sum(sign > 0 for sign in signs)} of {len(signs)}" if signs else MISSING))
         if rows:

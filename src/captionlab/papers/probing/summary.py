@@ -29,7 +29,7 @@ from captionlab.papers.probing.constructed import HALF, PrintedScorer, construct
 from captionlab.papers.probing.roles import REFERENCE
 from captionlab.plugins import work_module
 from captionlab.reporting.claims.reading import Rows, read_by, read_rows
-from captionlab.reporting.runs.roles import FLUENCY_METRICS, Place, Results, difference_rows, fluency, value_rows
+from captionlab.reporting.runs.roles import FLUENCY_METRICS, ResultKey, Results, difference_rows, fluency, value_rows
 from captionlab.reporting.runs.values import Row
 from captionlab.statistics.intervals import PER_CENT, independent_difference, seeds_interval, share_interval
 from captionlab.storage.schemas import ALIGNMENT, TAGGED
@@ -107,14 +107,14 @@ def captioner_results(
     measures: pa.Table,
     tags: pa.Table,
     spice: pa.Table | None = None,
-) -> dict[Place, Result]:
+) -> dict[ResultKey, Result]:
     """Return every measure of a captioner by corpus and scorer, from its tables with a row for each caption."""
     found = [*caption_results(job, nlg, seed, NLG_METRICS)]
     found += caption_results(job, fluency(measures), seed, FLUENCY_METRICS)
     if spice is not None:
         found += caption_results(job, spice, seed, SPICE_METRICS)
     found += [*top_word_results(job, tags, seed), *connection_results(job, tags, seed)]
-    places: dict[Place, Result] = {(result.corpus, result.metric, None): result for result in found}
+    places: dict[ResultKey, Result] = {(result.corpus, result.metric, None): result for result in found}
     for name, scorer in scorers.items():
         rows = alignment.filter(pa.compute.equal(alignment["scorer"], name))
         metric = Metric("score", mean, scorer.bounds, scorer.factor)
@@ -123,7 +123,7 @@ def captioner_results(
     return places
 
 
-def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[Place, Result]:
+def metric_results(job: Job, files: Mapping[str, str], seed: int) -> dict[ResultKey, Result]:
     """Return metrics that the paper does not have, by corpus and scoring encoder.
 
     `files` maps the name of a metric's module to its table.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from captionlab.language.schemas import CONSTRUCTED, NGRAMS, PATTERNS
 from captionlab.papers.probing import scores
 from captionlab.papers.probing.examples import choices_table, constructed_table, examples_table, read_pages
-from captionlab.papers.probing.run import ProbingRun, read_run
+from captionlab.papers.probing.values import ProbingRun, read_run
 from captionlab.reporting.claims.reading import Provenance, measured_on, read_by, read_rows
 from captionlab.reporting.runs.published import read_published
 from captionlab.reporting.runs.reproduction import Reproduction, in_order

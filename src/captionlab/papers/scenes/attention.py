@@ -8,7 +8,7 @@ from itertools import product
 from captionlab.ablation.comparison import mean_over_images
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, three, without_interval
+from captionlab.papers.scenes.values import ScenesRun, scenes_sheet, three, without_interval
 from captionlab.reporting.claims.reading import Provenance, Rows
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.builder import Line, Number, columns_of, rows_of

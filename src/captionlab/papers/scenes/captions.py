@@ -9,7 +9,7 @@ import numpy as np
 from captionlab.ablation.comparison import changed
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.papers.scenes.run import CAPTIONS, ScenesRun, scenes_sheet, three
+from captionlab.papers.scenes.values import CAPTIONS, ScenesRun, scenes_sheet, three
 from captionlab.reporting.claims.reading import Provenance, Rows
 from captionlab.reporting.runs.values import Row, means
 from captionlab.reporting.tables.builder import Line, Number, blocks_of, columns_of

@@ -3,7 +3,7 @@
 from captionlab.config.roles import FINETUNED, PRETRAINED
 from captionlab.papers.scenes.captions import END, METRICS
 from captionlab.papers.scenes.probes import FOREST, HALFWAY, INTACT, NETWORK, PROBING, PROBING_ABLATED, split_name
-from captionlab.papers.scenes.run import CAPTIONS
+from captionlab.papers.scenes.values import CAPTIONS
 from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.claims.printed import Row, Sides, mean, pair
 from captionlab.reporting.claims.reading import read_evidence

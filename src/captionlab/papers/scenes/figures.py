@@ -23,7 +23,7 @@ from captionlab.papers.scenes.attention import ATTENTION, SPECIAL, drawing_token
 from captionlab.papers.scenes.captions import Change, Examples
 from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import FOREST, PROBING, RANDOM, split_name
-from captionlab.papers.scenes.run import ScenesRun
+from captionlab.papers.scenes.values import ScenesRun
 from captionlab.reporting.claims.reading import read_by, read_rows
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.boards import BOLD, GREY, MARKED, PLAIN, Board, Word, words

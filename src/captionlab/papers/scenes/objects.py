@@ -10,7 +10,7 @@ import numpy as np
 from captionlab.attention.objects import UNIFORM, overlap_by_chance
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
+from captionlab.papers.scenes.values import ScenesRun, scenes_sheet, without_interval
 from captionlab.reporting.claims.reading import Provenance, Rows
 from captionlab.reporting.runs.values import Measured, Row
 from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column, Table, interval_cell

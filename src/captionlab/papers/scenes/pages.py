@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 from captionlab.ablation.schemas import ABLATED
 from captionlab.attention.schemas import MATRICES
 from captionlab.config.roles import ROLES
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.papers.scenes.captions import Change, Examples, drawn_examples, first_changes
 from captionlab.papers.scenes.probes import ProbedImages
-from captionlab.papers.scenes.run import ScenesRun
+from captionlab.papers.scenes.values import ScenesRun
 from captionlab.probes.schemas import read_encodings
 from captionlab.reporting.claims.reading import Path, Rows, read_by, read_measured
 from captionlab.reporting.runs.values import Row
@@ -88,7 +88,7 @@ class Pages:
     def pictures(self) -> dict[str, bytes]:
         """Small PNGs of the images of examples and changes, by image."""
         wanted = {one.image for of in (*self.examples, self.changes) for one in of}
-        chosen = read_chosen(self.inputs["images"], IMAGES, ["image_id", *PLACE], wanted)
+        chosen = read_chosen(self.inputs["images"], IMAGES, ["image_id", *LOCATION], wanted)
         return {row["image_id"]: thumbnail(row) for row in chosen.to_pylist()}
 
 

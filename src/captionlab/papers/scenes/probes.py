@@ -9,7 +9,7 @@ import numpy as np
 
 from captionlab.config.roles import FINETUNED, PRETRAINED, ROLES
 from captionlab.evaluation.rows import row
-from captionlab.papers.scenes.run import ScenesRun, scenes_sheet, without_interval
+from captionlab.papers.scenes.values import ScenesRun, scenes_sheet, without_interval
 from captionlab.probes.probe import COMMONEST, MOST, RAREST
 from captionlab.reporting.claims.reading import Provenance, Rows
 from captionlab.reporting.runs.values import Row
@@ -64,7 +64,7 @@ STATES = {
 TRAINED_ON = "train"
 PROBES = {FOREST: ("random forest", "RF"), NETWORK: ("multilayer perceptron", "MLP")}
 # The paper's table (None: it has none), the share of test images, the heading and the rows of a block.
-Part = tuple[str | None, float, str, Sequence[Line]]
+TablePart = tuple[str | None, float, str, Sequence[Line]]
 # The name, the title and the description of a table.
 Texts = tuple[str, str, str]
 
@@ -317,7 +317,7 @@ def probes_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -
 
 def classifiers_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -> Table:
     """Return Table 6: F1 of both probes on the hardest split, and the control task."""
-    parts: list[Part] = []
+    parts: list[TablePart] = []
     for share in sorted(run.found("level", PROBING))[-1:]:  # 50/50 in the paper
         parts.append(("6", share, "random", [_state("PRE", RANDOM, share, "RB")]))
         for probe, (name, short) in PROBES.items():
@@ -355,7 +355,7 @@ def splits_table(run: ScenesRun, images: ProbedImages, provenance: Provenance) -
 
 
 def _states_table(
-    run: ScenesRun, images: ProbedImages, provenance: Provenance, texts: Texts, parts: Iterable[Part], *notes: str
+    run: ScenesRun, images: ProbedImages, provenance: Provenance, texts: Texts, parts: Iterable[TablePart], *notes: str
 ) -> Table:
     sheet = scenes_sheet(run, provenance)
     blocks = [

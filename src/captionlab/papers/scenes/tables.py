@@ -12,7 +12,7 @@ from captionlab.papers.scenes.captions import changes_table, data_table, metrics
 from captionlab.papers.scenes.objects import objects_table, overlap_table, samples_table
 from captionlab.papers.scenes.pages import Pages, read_run
 from captionlab.papers.scenes.probes import PROBE_TABLES
-from captionlab.papers.scenes.run import ScenesRun
+from captionlab.papers.scenes.values import ScenesRun
 from captionlab.reporting.claims.reading import Provenance, measured_on, read_rows
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.render import Table

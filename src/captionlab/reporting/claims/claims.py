@@ -14,7 +14,7 @@ from typing import Any
 from captionlab.reporting.claims.claim_verdicts import VERDICTS, Interval, choices, verdict
 from captionlab.reporting.claims.evidence import COLUMNS, ENDS, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import NON_INFERIORITY, Place, Row, link_of, trainings
+from captionlab.reporting.runs.values import NON_INFERIORITY, Coordinates, Row, link_of, trainings
 from captionlab.reporting.tables.cells import Cells, links_to, places_behind
 from captionlab.reporting.tables.render import Block, Cell, Column, Link, Table, Value, interval_cell, p_text
 from captionlab.reporting.tables.sheets import PROVENANCE, table_of
@@ -76,7 +76,7 @@ class CaptionersClaim(Claim):
                 for retriever in sorted(run.found("scorer", measure=metric), key=str):
                     if paper.retrievers and retriever not in (None, *paper.retrievers):
                         continue
-                    place = Place(paper.captioners[captioner], name, metric, retriever)
+                    place = Coordinates(paper.captioners[captioner], name, metric, retriever)
                     found = run.either_difference(place, paper.captioners[against])
                     sides = {**asdict(place), "against": paper.captioners[against]}
                     row = {**sides, "subject": captioner, "against": against, "corpus": corpus, "margin": None}
@@ -126,7 +126,7 @@ class CaptionersClaim(Claim):
         assert evidence.captioners is not None
         paper, run = evidence.captioners
         captioner, against = (paper.captioners[row[side]] for side in ("subject", "against"))
-        found = run.row(Place(captioner, paper.corpora[row["corpus"]], row["measure"], row["scorer"]))
+        found = run.row(Coordinates(captioner, paper.corpora[row["corpus"]], row["measure"], row["scorer"]))
         return link_of(found, against) if found else ""
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:

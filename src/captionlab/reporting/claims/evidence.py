@@ -12,7 +12,7 @@ from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Row, Run, trainings
+from captionlab.reporting.runs.values import PaperRun, Row, trainings
 from captionlab.reporting.tables.render import interval_cell
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
@@ -30,7 +30,7 @@ class Evidence:
     # Returns the paper's own number for a row of `differences`, None if the paper has none.
     printed: Callable[[Row], float | None]
     # For claims that name captioners: which captioners stand for the paper's, and their values.
-    captioners: tuple[Reproduction, Run] | None = None
+    captioners: tuple[Reproduction, PaperRun] | None = None
     comparable: bool = True  # whether the run's numbers may be compared with the paper's
 
 

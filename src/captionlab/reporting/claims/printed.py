@@ -7,9 +7,9 @@ from captionlab.reporting.runs.values import NEARNESS, NON_INFERIORITY, Row
 from captionlab.statistics.intervals import SIMILAR
 
 # Row, column and metric of a table, without the table.
-Place = tuple[str, str, str]
+PrintedCell = tuple[str, str, str]
 # A side of a difference: a weighted sum of numbers of a table, or a fixed value.
-Side = Mapping[Place, float] | float
+Side = Mapping[PrintedCell, float] | float
 Sides = tuple[Side, Side]
 
 
@@ -46,12 +46,12 @@ def _value(published: Published, tables: tuple[str, ...], side: Side) -> float |
     return sum(weight * numbers[place] for place, weight in side.items()) if len(numbers) == len(side) else None
 
 
-def pair(first: Place, second: Place) -> Sides:
+def pair(first: PrintedCell, second: PrintedCell) -> Sides:
     """Return the two sides of a difference between one number and another."""
     return {first: 1.0}, {second: 1.0}
 
 
-def apart(first: Place, second: Place) -> Side:
+def apart(first: PrintedCell, second: PrintedCell) -> Side:
     """Return the first number minus the second as one side of a difference."""
     return {first: 1.0, second: -1.0}
 

@@ -38,7 +38,7 @@ class ComparisonError(ValueError):
 
 
 @dataclass(frozen=True)
-class Run:
+class FinishedRun:
     """A finished run: its jobs by rule and wildcards, and its tables by name with all columns as text."""
 
     name: str
@@ -46,7 +46,7 @@ class Run:
     tables: Mapping[str, pd.DataFrame]
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path) -> FinishedRun:
     """Read the run in a folder that holds results/. Raises ComparisonError if there are no tables."""
     files = sorted((folder / "results" / "tables").glob("*.csv"))
     if not files:
@@ -56,10 +56,10 @@ def read_run(folder: Path) -> Run:
         wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
         jobs[" ".join([made["rule"], *wildcards])] = made
     tables = {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in files}
-    return Run(str(folder), jobs, tables)
+    return FinishedRun(str(folder), jobs, tables)
 
 
-def compare(before: Run, after: Run, costs: bool = False) -> str:
+def compare(before: FinishedRun, after: FinishedRun, costs: bool = False) -> str:
     """Return the comparison of two runs as a Markdown page.
 
     With `costs`, tables that contain running times are compared too; they always differ.
@@ -77,7 +77,7 @@ def compare(before: Run, after: Run, costs: bool = False) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- making
-def parameter_differences(before: Run, after: Run) -> list[tuple[str, ...]]:
+def parameter_differences(before: FinishedRun, after: FinishedRun) -> list[tuple[str, ...]]:
     """Return (job, parameter, value before, value after) for every job parameter that differs. Code is left out.
 
     A job that only one run has counts as one difference, with the parameter "the job".
@@ -101,7 +101,7 @@ def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
     return flat_parameters({**made["params"], "input": outside})
 
 
-def _making(before: Run, after: Run) -> list[str]:
+def _making(before: FinishedRun, after: FinishedRun) -> list[str]:
     lines = []
     for fact in ("commit", "device", "python"):
         found = [", ".join(sorted({str(made[fact]) for made in run.jobs.values()})) or NONE for run in (before, after)]
@@ -149,7 +149,7 @@ def _shown(value: float, low: float, high: float, n: str) -> str:
     return f"{value:.2f}{interval} n = {n}"
 
 
-def _changes(name: str, before: Run, after: Run) -> list[str]:
+def _changes(name: str, before: FinishedRun, after: FinishedRun) -> list[str]:
     if name not in before.tables or name not in after.tables:
         return [f"Only {escape_markdown((before if name in before.tables else after).name)} has it."]
     first, second = before.tables[name], after.tables[name]

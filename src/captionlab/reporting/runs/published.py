@@ -40,7 +40,7 @@ class PublishedValue:
         return self.value - unit / 2, self.value + unit / 2
 
 
-Place = tuple[str, str, str, str]  # table, row, column, metric
+PublishedCell = tuple[str, str, str, str]  # table, row, column, metric
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Published:
     """The numbers of one paper by table, row, column and metric, in the order of the paper."""
 
     paper: str
-    values: Mapping[Place, PublishedValue]
+    values: Mapping[PublishedCell, PublishedValue]
 
     def find(self, table: str, row: str, column: str, metric: str) -> PublishedValue | None:
         """Return the number at a place of a table, or None if the paper has none."""
@@ -65,7 +65,7 @@ class Published:
 
 def read_published(path: str | os.PathLike[str]) -> Published:
     """Read the published numbers of a paper. Raises PublishedError, which names the line if a line is not valid."""
-    values: dict[Place, PublishedValue] = {}
+    values: dict[PublishedCell, PublishedValue] = {}
     papers = set()
     with open(path, encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)

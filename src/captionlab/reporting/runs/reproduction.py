@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.runs.published import Published, PublishedValue
-from captionlab.reporting.runs.values import Row, Run, means
+from captionlab.reporting.runs.values import PaperRun, Row, means
 
 
 class Reproduction:
@@ -26,13 +26,13 @@ class Reproduction:
         self.lineage = lineage or {}
         self.published = published if published and block else Published("", {})
 
-    def run(self, summary: Iterable[Row], comparisons: Iterable[Row] = ()) -> Run:
+    def run(self, summary: Iterable[Row], comparisons: Iterable[Row] = ()) -> PaperRun:
         """Return the measured values of captioners: rows of SUMMARY and COMPARISONS of the paper's evaluations.
 
         Subjects are the names of captioners. Papers print retrieval among a set of candidates. Retrieval among all
         images of the split is used only if there is no other.
         """
-        return Run(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
+        return PaperRun(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
 
     def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
         shared = {"experiment": "generated", "source": None, "level": None}
@@ -44,7 +44,7 @@ class Reproduction:
         for found in by_place.values():
             yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
 
-    def retrievers_of(self, run: Run) -> list[str]:
+    def retrievers_of(self, run: PaperRun) -> list[str]:
         """Return the retrievers that the paper's tables use: the config's, or else all retrievers of the run by name.
 
         The first stands for the paper's retriever.

@@ -19,8 +19,8 @@ from captionlab.statistics.intervals import FROM_0, difference_bounds, geometric
 
 PERPLEXITY = "perplexity"
 # Corpus, measure, scorer.
-Place = tuple[str, str, str | None]
-Results = Mapping[Place, Result]
+ResultKey = tuple[str, str, str | None]
+Results = Mapping[ResultKey, Result]
 
 
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str 
     return reference if ancestor is None else [ancestor]
 
 
-def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[Place]:
+def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[ResultKey]:
     """Return the places that all these captioners have, in the order of the first captioner."""
     first, *others = captioners
     return [place for place in results[first] if all(place in results[other] for other in others)]
@@ -136,7 +136,7 @@ def _ratio_difference(found: Sequence[Result], others: Sequence[Sequence[Result]
 
 
 def _row(
-    role: str, place: Place, number: tuple[float, float, float], found: Sequence[Result], **against: Any
+    role: str, place: ResultKey, number: tuple[float, float, float], found: Sequence[Result], **against: Any
 ) -> dict[str, Any]:
     corpus, measure, scorer = place
     images, seeds = len(found[0].images), len(found)

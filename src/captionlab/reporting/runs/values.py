@@ -15,7 +15,7 @@ NEARNESS, NON_INFERIORITY = "nearness of ", "non-inferiority of "
 
 Row = Mapping[str, Any]
 # Columns that identify a number.
-PLACE = ROLE_VALUES.key
+COORDINATES = ROLE_VALUES.key
 
 
 def means(rows: Iterable[Row]) -> list[Row]:
@@ -37,7 +37,7 @@ def trainings(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class Coordinates:
     """The address of a number. The schemas in captionlab.evaluation.schemas explain the fields."""
 
     subject: str
@@ -78,7 +78,7 @@ class AmbiguousError(ValueError):
     """A table of a paper asks for one value and the run has several."""
 
 
-class Run:
+class PaperRun:
     """Rows of ROLE_VALUES and ROLE_DIFFERENCES, the published numbers, and the paper's settings in the config.
 
     `comparable` says whether the run's numbers may be compared with the published ones. `corpora` maps the paper's
@@ -93,12 +93,14 @@ class Run:
         comparable: bool,
         corpora: Mapping[str, str],
     ):
-        self._rows: dict[tuple[Place, str | None], list[Row]] = {}
+        self._rows: dict[tuple[Coordinates, str | None], list[Row]] = {}
         for row in (*values, *differences):
-            self._rows.setdefault((Place(**{name: row[name] for name in PLACE}), row.get("against")), []).append(row)
+            self._rows.setdefault(
+                (Coordinates(**{name: row[name] for name in COORDINATES}), row.get("against")), []
+            ).append(row)
         self.published, self.comparable, self.corpora = published, comparable, dict(sorted(corpora.items()))
 
-    def row(self, place: Place, against: str | None = None) -> Row | None:
+    def row(self, place: Coordinates, against: str | None = None) -> Row | None:
         """Return the row of a value, or of its difference from `against`; None if there is no such row.
 
         Raises AmbiguousError if there are several.
@@ -112,7 +114,7 @@ class Run:
             )
         return rows[0] if rows else None
 
-    def link(self, place: Place, against: str | None = None) -> str:
+    def link(self, place: Coordinates, against: str | None = None) -> str:
         """Return the address of the captions behind a value, or of both captioners' captions behind a difference.
 
         The address is empty if the row names no captioner.
@@ -120,20 +122,20 @@ class Run:
         row = self.row(place, against)
         return link_of(row, against) if row and "captioner" in row else ""
 
-    def value(self, place: Place) -> Measured | None:
+    def value(self, place: Coordinates) -> Measured | None:
         """Return the value at a place, or None."""
         return self._measured("value", place)
 
-    def difference(self, place: Place, against: str) -> Measured | None:
+    def difference(self, place: Coordinates, against: str) -> Measured | None:
         """Return the value at a place minus the value of `against`, or None."""
         return self._measured("difference", place, against)
 
-    def _measured(self, name: str, place: Place, against: str | None = None) -> Measured | None:
+    def _measured(self, name: str, place: Coordinates, against: str | None = None) -> Measured | None:
         if row := self.row(place, against):
             return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))
         return None
 
-    def either_difference(self, place: Place, against: str) -> Measured | None:
+    def either_difference(self, place: Coordinates, against: str) -> Measured | None:
         """Return the difference between two subjects, in whichever direction it was computed.
 
         If neither direction was computed, the difference follows from the two values and their intervals as if they

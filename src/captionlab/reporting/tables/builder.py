@@ -1,13 +1,13 @@
 """Builder of tables with subjects as rows and measures as columns.
 
-A row and a column each fill some fields of a `Place`, and each has the label that the paper uses for it.
+A row and a column each fill some fields of `Coordinates`, and each has the label that the paper uses for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from captionlab.reporting.runs.values import Place
+from captionlab.reporting.runs.values import Coordinates
 from captionlab.reporting.tables.best import with_best
 from captionlab.reporting.tables.render import MISSING, PAPER, Block, Cell, Column
 from captionlab.reporting.tables.sheets import Sheet
@@ -36,7 +36,7 @@ class Number:
     against: str | None = None  # the subject that is subtracted; the subject's own cell stays empty
     decimals: int | None = None
     sign: str = "+"  # format sign of a difference: "+" shows the sign of positive values
-    mark: Callable[[Place], str] = lambda place: ""  # text that follows the number
+    mark: Callable[[Coordinates], str] = lambda place: ""  # text that follows the number
 
 
 def columns_of(heads: Sequence[str], numbers: Sequence[Number]) -> list[Column]:
@@ -80,7 +80,7 @@ def blocks_of(sheet: Sheet, table: str | None, lines: Sequence[Line], numbers: S
 
 
 def _cells(sheet: Sheet, table: str | None, column: str, corpus: str, line: Line, number: Number) -> list[Cell]:
-    place = Place(**{"corpus": corpus, **line.place, **number.place})
+    place = Coordinates(**{"corpus": corpus, **line.place, **number.place})
     if number.against is not None:
         if place.subject == number.against:
             return [Cell("")]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from captionlab.reporting.runs.published import PublishedValue
-from captionlab.reporting.runs.values import PLACE, Measured, Place, Run
+from captionlab.reporting.runs.values import COORDINATES, Coordinates, Measured, PaperRun
 from captionlab.reporting.tables.cells import place_name
 from captionlab.reporting.tables.footnotes import OVER_IMAGES, TOY, run_notes
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
@@ -14,7 +14,7 @@ from captionlab.reporting.tables.verdicts import CONTEXT, Verdict, beside, judge
 # Columns of every CSV that say how it was made.
 PROVENANCE = ("config", "seed", "commit", "device")
 RECORD_COLUMNS = (
-    *PLACE, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict",
+    *COORDINATES, "against", "value", "ci_low", "ci_high", "seeds", "n", "published", "verdict",
     "smallest_difference", *PROVENANCE,
 )  # fmt: skip
 INTERVALS = (
@@ -28,7 +28,7 @@ INTERVALS = (
 class Sheet:
     """The cells of one table, the record of each cell, and the notes of the table."""
 
-    run: Run
+    run: PaperRun
     provenance: Mapping[str, Any]
     columns: Sequence[str] = RECORD_COLUMNS  # columns of the records
     decimals: int = 1
@@ -38,7 +38,7 @@ class Sheet:
 
     def value(
         self,
-        place: Place,
+        place: Coordinates,
         published: PublishedValue | None = None,
         decimals: int | None = None,
         mark: str = "",
@@ -52,7 +52,7 @@ class Sheet:
         return self.pair(record, self.run.value(place), published, decimals, mark=mark, link=self.run.link(place))
 
     def difference(
-        self, place: Place, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
+        self, place: Coordinates, against: str, decimals: int | None = None, mark: str = "", sign: str = "+"
     ) -> Cell:
         """Return the cell of our difference, and keep the record."""
         ours, link = self.run.difference(place, against), self.run.link(place, against)
@@ -83,7 +83,7 @@ class Sheet:
         if not interval:
             measured |= {"ci_low": None, "ci_high": None}
         measured |= {"published": published.text if published else None, "verdict": verdict}
-        record: dict[str, Value] = {**dict.fromkeys((*PLACE, "against")), **place, **measured}
+        record: dict[str, Value] = {**dict.fromkeys((*COORDINATES, "against")), **place, **measured}
         self.records.append({**record, "smallest_difference": smallest})
         if ours is None:
             return [Cell(MISSING, note=self.why_missing(place)), beside(published, verdict, None)]
@@ -91,7 +91,7 @@ class Sheet:
         cell = replace(interval_cell(ours.ends, form, mark, link), place=place_name(record))
         return [cell if interval else Cell(cell.text, place=cell.place), beside(published, verdict, smallest)]
 
-    def details(self, place: Place, published: PublishedValue | None) -> dict[str, Value]:
+    def details(self, place: Coordinates, published: PublishedValue | None) -> dict[str, Value]:
         """Return further columns of the record of a value."""
         return {}
 

@@ -17,7 +17,7 @@ from transformers.models.blip.modeling_blip_text import BlipTextModel
 
 from captionlab.encoders.clip.encoder import MEAN, STD
 from captionlab.encoders.images import decode, normalise, squeeze
-from captionlab.images.places import PLACE
+from captionlab.images.locations import LOCATION
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
@@ -119,7 +119,7 @@ class Blip(ScorerNetwork):
 
         Images are squeezed to squares. The function raises TableError for an image that is not in the tables.
         """
-        table = Groups(paths, IMAGES, ["image_id", *PLACE])
+        table = Groups(paths, IMAGES, ["image_id", *LOCATION])
         ids = read_table(paths, IMAGES, ["image_id"])["image_id"]
         row = {image: row for row, image in enumerate(ids.to_pylist())}
         prepare = partial(squeeze, size=self.architecture["image_size"])

@@ -24,7 +24,7 @@ from captionlab.jobs.provenance import input_digests
 from captionlab.jobs.scripting import device, folder_of
 from captionlab.storage import paths
 from captionlab.storage.files import digest
-from captionlab.tracking.tracker import NOBODY, Run, Tracker
+from captionlab.tracking.tracker import NOBODY, TrackedTraining, Tracker
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Training:
         """Return the tracker that `tracking` names."""
         if self.tracking == "none":
             return NOBODY
-        return Tracker(Run(paths.tracking(self.rule, folder_of(self.weights).name), self.images))
+        return Tracker(TrackedTraining(paths.tracking(self.rule, folder_of(self.weights).name), self.images))
 
 
 class Resumable:

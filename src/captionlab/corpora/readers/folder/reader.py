@@ -10,7 +10,7 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take, take_texts
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 from captionlab.userfiles.delimited import delimited
 from captionlab.userfiles.reading import json_line, text_lines, whole_lines
 
@@ -102,7 +102,7 @@ def _entry(folder: Path, name: str, split: str, captions: list[str] | None, shar
         split = name.partition("/")[0]
     elif shares and not split:
         split = _dealt(image_id, shares)
-    return Entry(image_id, split or "test", Place(str(folder / name)), captions)
+    return Entry(image_id, split or "test", ImageLocation(str(folder / name)), captions)
 
 
 def _dealt(image_id: str, shares: Mapping[str, float]) -> str:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from captionlab.corpora.inputs import CorpusError, folder_of, input_files
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.readers.gathered import Gathered
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 
 # Number of rows in memory, and number of bytes of a file that are read ahead.
 BATCH, BUFFER = 32, 1 << 20
@@ -141,7 +141,7 @@ def _entry(
         image_id = Path(name).stem if name else f"{split}/{path.stem}/{number:08d}"
     folder = root / config.get("images", folder_of(config))
     # A missing image gets the place where it should be, and becomes a reject.
-    place = Place(data=content) if content is not None else Place(str(folder / (name or "")))
+    place = ImageLocation(data=content) if content is not None else ImageLocation(str(folder / (name or "")))
     return Entry(image_id, split, place, captions, member=f"{path.name}, row {number}" if content is not None else None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 from captionlab.userfiles.reading import read_json
 
 # Number of images in a set. The annotations name an image by its rank in the set.
@@ -41,4 +41,6 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 fault, files = Fault("missing", found), [folder / image_set] * SET
             for rank, path in enumerate(files):
                 captions = [take(descriptions, str(rank), str, where, expected)] if str(rank) in descriptions else None
-                yield Entry(f"{image_set}/{rank}", split, Place(str(path)), captions, image_set=image_set, fault=fault)
+                yield Entry(
+                    f"{image_set}/{rank}", split, ImageLocation(str(path)), captions, image_set=image_set, fault=fault
+                )

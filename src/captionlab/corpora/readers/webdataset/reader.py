@@ -12,7 +12,7 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError, tars
 from captionlab.corpora.readers.entries import Entry
-from captionlab.images.places import Place
+from captionlab.images.locations import ImageLocation
 
 IMAGES = {"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"}
 TEXTS = ("txt", "caption")
@@ -112,7 +112,7 @@ def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, samp
     image = images[0] if images else None
     member = image.name if image else next(iter(sample.members.values())).name
     # A link has no bytes of its own. It becomes a reject below.
-    place = Place(str(path), image.offset_data, image.size) if image else Place(str(path))
+    place = ImageLocation(str(path), image.offset_data, image.size) if image else ImageLocation(str(path))
     try:
         if sample.repeated:
             raise _Unusable("duplicate", f"the tar has {sample.repeated.name!r} twice under one key")

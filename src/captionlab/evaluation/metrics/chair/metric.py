@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from captionlab.evaluation.categories import Categories, Mention, load_categories
-from captionlab.evaluation.given import Given, Row
+from captionlab.evaluation.inputs import MetricInputs, Row
 from captionlab.evaluation.summary import (
     LOWER,
     Job,
@@ -61,15 +61,15 @@ METRICS = {
 }
 
 
-def score(given: Given) -> Iterator[dict[str, Any]]:
+def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, corpus by corpus. A corpus without annotated objects is left out and logged.
 
     Raises ValueError if every corpus is left out.
     """
-    left_out, categories = [], load_categories(given.settings["objects"], given.inputs["categories"])
-    for corpus in given.corpora:
-        images = {row["image_id"] for row in given.tags[corpus]}
-        objects = [row for row in given.objects[corpus] if row["image_id"] in images]
+    left_out, categories = [], load_categories(inputs.settings["objects"], inputs.inputs["categories"])
+    for corpus in inputs.corpora:
+        images = {row["image_id"] for row in inputs.tags[corpus]}
+        objects = [row for row in inputs.objects[corpus] if row["image_id"] in images]
         annotated = of_labels(corpus, objects, categories)
         if not annotated:
             left_out.append(corpus)
@@ -78,14 +78,14 @@ def score(given: Given) -> Iterator[dict[str, Any]]:
         if bare := len(images - annotated.keys()):
             said = "images have no annotated object and are judged by their references alone"
             logger.warning("%s: %d of %d %s", corpus, bare, len(images), said)
-        columns = judged(given.tags[corpus], given.reference_tags[corpus], annotated, categories)
+        columns = judged(inputs.tags[corpus], inputs.reference_tags[corpus], annotated, categories)
         if not any(columns["words"]):
             logger.warning("%s: no caption names an object, so CHAIRi is 0", corpus)
         yield columns
-    if len(left_out) == len(given.corpora):
+    if len(left_out) == len(inputs.corpora):
         raise ValueError(
-            f"CHAIR needs annotated objects of the categories {given.settings['objects']!r}, and {', '.join(left_out)} "
-            "have none; take `objects` out of the evaluation, name there the list that their labels are of, or add a "
+            f"CHAIR needs annotated objects of the categories {inputs.settings['objects']!r}, and "
+            f"{', '.join(left_out)} have none; take `objects` out of the evaluation, name there the list that their labels are of, or add a "
             "corpus with objects, as one of COCO with `instances`"
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from captionlab.evaluation.given import Given
+from captionlab.evaluation.inputs import MetricInputs
 from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.evaluation.summary import (
     Job,
@@ -63,21 +63,21 @@ SCORES = TableSchema(
 logger = logging.getLogger(__name__)
 
 
-def score(given: Given) -> Iterator[dict[str, Any]]:
+def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, by encoder and corpus."""
-    asked = [(*SCORED[key], name) for key, names in given.settings.items() for name in names]
+    asked = [(*SCORED[key], name) for key, names in inputs.settings.items() for name in names]
     for metric, weight, name in asked:
-        encoder = encoder_of(given, name)
-        for corpus, rows in given.captions.items():
+        encoder = encoder_of(inputs, name)
+        for corpus, rows in inputs.captions.items():
             columns = {key: [row[key] for row in rows] for key in CAPTION_KEY}
             images, captions = columns["image_id"], [PROMPT + row["caption"] for row in rows]
             left_out = encoder.tokens_left_out(captions)
             if cut := sum(map(bool, left_out)):
                 logger.warning("%s: %d of %d captions are too long for %s and are cut", corpus, cut, len(rows), name)
             said = unit_length(encoder.embed_texts(captions).cpu().numpy(), images, f"captions of {corpus}, by image")
-            seen = _of_images(given, name, corpus, images)
+            seen = _of_images(inputs, name, corpus, images)
             scores = weight * np.maximum((said.astype(np.float64) * seen).sum(axis=1), 0)
-            written = {} if given.people else given.texts[corpus]
+            written = {} if inputs.people else inputs.texts[corpus]
             references = [[PROMPT + text for text in written.get(image, ())] for image in images]
             yield {
                 **columns,
@@ -132,25 +132,25 @@ def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]
         yield from caption_values(part, {metric: "score", f"Ref{metric}": "with_references"}, encoder)
 
 
-def encoder_of(given: Given, name: str) -> "Encoder":
+def encoder_of(inputs: MetricInputs, name: str) -> "Encoder":
     """Return an encoder that the evaluation names."""
     from captionlab.encoders.store import load_encoder
 
-    folders = {folder.name: folder for folder in map(folder_of, given.inputs["configs"])}
+    folders = {folder.name: folder for folder in map(folder_of, inputs.inputs["configs"])}
     return load_encoder(folders[name], device())
 
 
-def embeddings_of(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> "Tensor":
+def embeddings_of(inputs: MetricInputs, encoder: str, corpus: str, images: Sequence[str]) -> "Tensor":
     """Return the embeddings (n, d), float32, not normalised, of images of a corpus by an encoder."""
     from captionlab.encoders.embeddings import load_embeddings
 
-    shards = [path for path in given.inputs["features"] if paths.embedded_in(path) == (encoder, corpus)]
+    shards = [path for path in inputs.inputs["features"] if paths.embedded_in(path) == (encoder, corpus)]
     return load_embeddings(shards, images).values
 
 
-def _of_images(given: Given, encoder: str, corpus: str, images: Sequence[str]) -> np.ndarray:
+def _of_images(inputs: MetricInputs, encoder: str, corpus: str, images: Sequence[str]) -> np.ndarray:
     """Return the embedding (n, d), of length 1, of the image of each caption."""
     different = list(dict.fromkeys(images))
     place = {image: row for row, image in enumerate(different)}
-    seen = unit_length(embeddings_of(given, encoder, corpus, different).numpy(), different, f"images of {corpus}")
+    seen = unit_length(embeddings_of(inputs, encoder, corpus, different).numpy(), different, f"images of {corpus}")
     return seen[[place[image] for image in images]]

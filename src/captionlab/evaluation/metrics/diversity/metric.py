@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.evaluation.bleu import BLEU_COUNTS
-from captionlab.evaluation.given import Given, Key
+from captionlab.evaluation.inputs import Key, MetricInputs
 from captionlab.evaluation.summary import (
     CAPTIONS,
     LOWER,
@@ -89,14 +89,14 @@ def letters_and_digits(caption: str) -> str:
     return re.sub(r"[\W_]+", "", caption.lower())
 
 
-def score(given: Given) -> Iterator[dict[str, Any]]:
+def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, corpus by corpus."""
-    known = {letters_and_digits(caption) for caption in given.training}
+    known = {letters_and_digits(caption) for caption in inputs.training}
     if not known:
         logger.warning("novelty is missing: this run does not know the captions that the captioner was trained on")
-    for corpus in given.corpora:
-        texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in given.captions[corpus]}
-        yield score_corpus(corpus, texts, given.tokens[corpus], given.references[corpus], known)
+    for corpus in inputs.corpora:
+        texts = {(row["image_id"], row["caption_index"]): row["caption"] for row in inputs.captions[corpus]}
+        yield score_corpus(corpus, texts, inputs.tokens[corpus], inputs.references[corpus], known)
 
 
 def score_corpus(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from captionlab.evaluation.given import Given, Row
+from captionlab.evaluation.inputs import MetricInputs, Row
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -58,10 +58,10 @@ def corpus_sacrebleu(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
 METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, PER_CENT, scale=1.0)}
 
 
-def score(given: Given) -> Iterator[dict[str, Any]]:
+def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, corpus by corpus."""
-    for corpus, rows in given.captions.items():
-        yield score_corpus(corpus, rows, given.texts[corpus])
+    for corpus, rows in inputs.captions.items():
+        yield score_corpus(corpus, rows, inputs.texts[corpus])
 
 
 def score_corpus(corpus: str, captions: Sequence[Row], references: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from captionlab.config.training import AnyReward, Reward
 FACTS = RewardFacts(of=True)
 
 
-class Part(Model):
+class Summand(Model):
     """A part of a sum."""
 
     weight: float = Field(description="factor on the reward")
@@ -23,4 +23,4 @@ class Config(Reward):
     """A weighted sum of rewards."""
 
     kind: Literal["sum"]
-    of: Annotated[list[Part], Len(1)] = Field(description="rewards with their weights")
+    of: Annotated[list[Summand], Len(1)] = Field(description="rewards with their weights")

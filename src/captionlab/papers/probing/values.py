@@ -7,10 +7,10 @@ from captionlab.reporting.claims.reading import read_measured
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.published import Published
 from captionlab.reporting.runs.reproduction import in_order
-from captionlab.reporting.runs.values import Place, Row, Run
+from captionlab.reporting.runs.values import Coordinates, PaperRun, Row
 
 
-class ProbingRun(Run):
+class ProbingRun(PaperRun):
     """A run, with the captioners and scorers that stand for the paper's.
 
     `block` is `papers.probing` of the config. `rewards` maps a role to the labels of the scorers that rewarded it,
@@ -33,7 +33,7 @@ class ProbingRun(Run):
         self.rewards, self.objectives = rewards or {}, objectives or {}
         self.roles, self.scorers = (in_order(block[name], published.rows("2")) for name in ("captioners", "scorers"))
 
-    def link(self, place: Place, against: str | None = None) -> str:
+    def link(self, place: Coordinates, against: str | None = None) -> str:
         """Return the address of the captions of a role's first training, for a difference beside the other role's.
 
         The address is empty if the captions are not known.

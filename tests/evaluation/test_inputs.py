@@ -2,8 +2,8 @@
 
 import pytest
 
-from captionlab.evaluation.given import Given
-from captionlab.images.places import PLACE
+from captionlab.evaluation.inputs import MetricInputs
+from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, TOKENS
 from captionlab.storage.tables import write_table
 
@@ -19,7 +19,7 @@ PARAMS = {
 def corpus(folder, images, captions):
     """Tables of images (id, position, split) and captions (image, index, text)."""
     rows = {name: [row[place] for row in images] for place, name in enumerate(("image_id", "position", "split"))}
-    unknown = dict.fromkeys((*PLACE, "image_set"), [None] * len(images))
+    unknown = dict.fromkeys((*LOCATION, "image_set"), [None] * len(images))
     write_table(
         folder / "images.parquet", IMAGES, {**rows, **unknown, **dict.fromkeys(("width", "height"), [1] * len(images))}
     )
@@ -45,16 +45,19 @@ def tables(tmp_path):
 def test_texts_are_those_of_each_evaluated_split(tables):
     images, captions = tables
     inputs = {"images_of_corpora": images, "captions_of_corpora": captions}
-    texts = Given(inputs, PARAMS).texts
+    texts = MetricInputs(inputs, PARAMS).texts
     assert texts == {"a": {"1": ["one", "One?"], "2": ["two"]}, "b": {"1": ["uno"]}}
     assert [*texts["a"]] == ["1", "2"]
-    assert Given(inputs, {**PARAMS, "references_per_image": 1}).texts["a"]["1"] == ["one"]
+    assert MetricInputs(inputs, {**PARAMS, "references_per_image": 1}).texts["a"]["1"] == ["one"]
 
 
 def test_training_captions_are_those_of_all_corpora_that_taught(tables):
     images, captions = tables
-    assert Given({"training_images": images, "training_captions": captions}, PARAMS).training == ["three", "nueve"]
-    assert Given({"training_images": [], "training_captions": []}, PARAMS).training == []
+    assert MetricInputs({"training_images": images, "training_captions": captions}, PARAMS).training == [
+        "three",
+        "nueve",
+    ]
+    assert MetricInputs({"training_images": [], "training_captions": []}, PARAMS).training == []
 
 
 def test_captions_and_tokens_are_by_corpus(tmp_path):
@@ -62,7 +65,7 @@ def test_captions_and_tokens_are_by_corpus(tmp_path):
     write_table(tmp_path / "tokens.parquet", TOKENS, {**key, "tokens": ["uno", "one"]})
     made = {**key, "caption": ["Uno.", "One."], "log_prob": [None, None], "confidence": [None, None]}
     write_table(tmp_path / "captions.parquet", GENERATED, made)
-    given = Given({name: str(tmp_path / f"{name}.parquet") for name in ("tokens", "captions")}, PARAMS)
+    given = MetricInputs({name: str(tmp_path / f"{name}.parquet") for name in ("tokens", "captions")}, PARAMS)
     assert given.tokens == {"a": {("1", 0): "one"}, "b": {("1", 0): "uno"}}
     assert {name: [row["caption"] for row in rows] for name, rows in given.captions.items()} == {
         "a": ["One."],

@@ -6,7 +6,7 @@ from typing import Any
 from captionlab.reporting.claims.reading import Provenance
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.published import Published
-from captionlab.reporting.runs.values import Measured, Place, Row, Run
+from captionlab.reporting.runs.values import Coordinates, Measured, PaperRun, Row
 from captionlab.reporting.tables.sheets import RECORD_COLUMNS, Sheet
 
 # Use of the columns of ROLE_VALUES and ROLE_DIFFERENCES. `subject` is pretrained or finetuned, or the paper's label of
@@ -17,7 +17,7 @@ from captionlab.reporting.tables.sheets import RECORD_COLUMNS, Sheet
 CAPTIONS = "scene captions"
 
 
-class ScenesRun(Run):
+class ScenesRun(PaperRun):
     """A run, with the corpora, splits and captioners that stand for the paper's.
 
     `job` has `split` (the test split; images of all others are the paper's "Train-Val"), `corpus` (the corpus that is
@@ -32,7 +32,7 @@ class ScenesRun(Run):
         self.corpus, self.training, self.split = (job[name] for name in ("corpus", "training", "split"))
         self.evaluation, self.named = job["evaluation"], {label: name for name, label in job["labels"].items()}
 
-    def link(self, place: Place, against: str | None = None) -> str:
+    def link(self, place: Coordinates, against: str | None = None) -> str:
         """Return the address of the captions behind a number of Table 1, empty for other numbers.
 
         Other numbers do not belong to the captions of an evaluation.
@@ -42,9 +42,9 @@ class ScenesRun(Run):
             return ""
         return captions_link(place.corpus, captioner, self.evaluation, place.measure, against=other)
 
-    def place(self, experiment: str, subject: str, measure: str, **other: Any) -> Place:
+    def place(self, experiment: str, subject: str, measure: str, **other: Any) -> Coordinates:
         """Return a place on the corpus that is analysed; `other` sets the optional fields."""
-        return Place(subject, self.corpus, measure, experiment=experiment, **other)
+        return Coordinates(subject, self.corpus, measure, experiment=experiment, **other)
 
 
 def scenes_sheet(run: ScenesRun, provenance: Provenance) -> Sheet:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 
-class Place(NamedTuple):
+class ImageLocation(NamedTuple):
     """The place of the bytes of an encoded image. Its fields are columns of IMAGES.
 
     For a file of its own, only `path` is set. For a part of a container, `path` is the container, and `offset` and
@@ -32,15 +32,15 @@ class Place(NamedTuple):
 
 
 # Columns of IMAGES, beside `image_id`, that are needed to open images.
-PLACE = list(Place._fields)
+LOCATION = list(ImageLocation._fields)
 
 
-def place_of(row: Mapping[str, Any]) -> Place:
+def location_of(row: Mapping[str, Any]) -> ImageLocation:
     """Return the place in a row of IMAGES."""
-    return Place(*(row[name] for name in PLACE))
+    return ImageLocation(*(row[name] for name in LOCATION))
 
 
-def open_place(place: Place) -> BinaryIO:
+def open_location(place: ImageLocation) -> BinaryIO:
     """Return the encoded image as a file to read. Raises EOFError if its container is too short."""
     if place.data is not None:
         return io.BytesIO(place.data)

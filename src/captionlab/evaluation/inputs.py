@@ -19,7 +19,7 @@ Row = dict[str, Any]
 Key = tuple[str, int]
 
 
-class Given:
+class MetricInputs:
     """The inputs and parameters of a job of rule `score_<table>`."""
 
     def __init__(self, inputs: Mapping[str, Any], params: Mapping[str, Any]):

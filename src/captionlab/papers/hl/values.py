@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.published import Published
 from captionlab.reporting.runs.reproduction import in_order
-from captionlab.reporting.runs.values import Place, Row, Run
+from captionlab.reporting.runs.values import Coordinates, PaperRun, Row
 
 # The paper's metrics, in its order.
 MEASURES = ("CIDEr", "SacreBLEU", "ROUGE-L")
 TABLE = "baselines"
 
 
-class HlRun(Run):
+class HlRun(PaperRun):
     """A run with its models, and its corpora by axis, in the paper's order.
 
     `cells` has the captioner and evaluation of each number, for links to captions.
@@ -27,7 +27,7 @@ class HlRun(Run):
         self.models = in_order(block["models"], published.rows(TABLE))
         self._jobs = {(cell["model"], cell["corpus"]): cell["job"] for cell in reversed(cells)}
 
-    def link(self, place: Place, against: str | None = None) -> str:
+    def link(self, place: Coordinates, against: str | None = None) -> str:
         """Return the address of the captions of a model's first training, empty if there is none."""
         if job := self._jobs.get((place.subject, place.corpus)):
             return captions_link(place.corpus, job["captioner"], job["evaluation"], place.measure)
