@@ -85,7 +85,8 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     if len(left_out) == len(inputs.corpora):
         raise ValueError(
             f"CHAIR needs annotated objects of the categories {inputs.settings['objects']!r}, and "
-            f"{', '.join(left_out)} have none; take `objects` out of the evaluation, name there the list that their labels are of, or add a "
+            f"{', '.join(left_out)} have none; take `objects` out of the evaluation, name there the "
+            "list that their labels are of, or add a "
             "corpus with objects, as one of COCO with `instances`"
         )
 
