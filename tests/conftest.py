@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answers import Answers
-from records import open_records, opened, record_skipped, skipped
+from support.answers import Answers
+from support.records import open_records, opened, record_skipped, skipped
 
 # Of a test that runs the workflow. That of config/paper.yaml, the longest, took 1,440 on two slow cores.
 SLOW_SECONDS = 4500
@@ -82,7 +82,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Plan a run, as plans.plan; a config that an earlier test planned for the same targets is not planned again."""
-    from plans import plan  # which imports Snakemake
+    from support.plans import plan  # which imports Snakemake
 
     plans: dict[str, Any] = {}
 

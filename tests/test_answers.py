@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from answers import rows, write
+from support.answers import rows, write
 
 TESTS = Path(__file__).parent
 
@@ -23,6 +23,6 @@ def test_rows_are_in_order_and_none_is_twice():
 
 
 def test_what_is_written_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("answers.TABLE", tmp_path / "table.md")
+    monkeypatch.setattr("support.answers.TABLE", tmp_path / "table.md")
     write({("a.py::test", "two \\| halves"): "no \\| here", ("a.py::test", "one"): "yes"})
     assert rows() == [("a.py::test", "one", "yes"), ("a.py::test", "two \\| halves", "no \\| here")]

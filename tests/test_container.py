@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from checkouts import ROOT, copy_checkout
+from support.checkouts import ROOT, copy_checkout
 
 DOCKERFILE = ROOT / "Dockerfile"
 MADE = "results/corpora/coco/captions.parquet"

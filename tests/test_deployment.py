@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import ROOT, make_repository
+from support.checkouts import ROOT, make_repository
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 REPOSITORY, TAG = PROJECT["urls"]["Repository"], f"v{PROJECT['version']}"

@@ -9,8 +9,8 @@ import time
 import pytest
 import torch
 from safetensors.torch import save_file
-from sampling_stand_in import train_by_grpo
-from training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
+from support.sampling_stand_in import train_by_grpo
+from support.training_stand_in import END, VOCABULARY, TinyCaptioner, data, decode, sample
 
 from captionlab.jobs.processes import gathered, is_first, largest, process_group, share
 from captionlab.storage.schemas import TRAINING

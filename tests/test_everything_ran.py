@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from config_keys import declared_keys, used_keys
-from records import executed_configs, executed_rules, skipped
+from support.config_keys import declared_keys, used_keys
+from support.records import executed_configs, executed_rules, skipped
 
 pytestmark = pytest.mark.last
 

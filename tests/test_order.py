@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-import vinvl_stand_in as tiny
+from support import vinvl_stand_in as tiny
 
 from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.encoders.embeddings import embedding_rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from raw_images import png, tiff
+from support.raw_images import png, tiff
 
 from captionlab.encoders.images import colours, crop, decode
 from captionlab.images.locations import ImageLocation

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from records import VARIABLE
+from support.records import VARIABLE
 
 TESTS = Path(__file__).parent
 PROBES = """
@@ -39,13 +39,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> str:
     checkout = tmp_path_factory.mktemp("checkout")
     (checkout / "results").mkdir()
     (checkout / "results" / "table.csv").write_text("value\n1\n")
-    shutil.copytree(TESTS / "watching", checkout / "tests" / "watching")
-    for name in ("conftest.py", "records.py", "answers.py"):
+    shutil.copytree(TESTS / "support" / "watching", checkout / "tests" / "support" / "watching")
+    for name in ("conftest.py", "support/records.py", "support/answers.py"):
         shutil.copy2(TESTS / name, checkout / "tests" / name)
     (checkout / "tests" / "test_probes.py").write_text(PROBES)
     inherited = (VARIABLE, "PYTHONPATH", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
     environment = {name: value for name, value in os.environ.items() if name not in inherited}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(checkout), "-rA", "tests"]
+    options = ["-p", "no:cacheprovider", "-o", "pythonpath=tests", "--rootdir", str(checkout), "-rA"]
+    command = [sys.executable, "-m", "pytest", *options, "tests"]
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False).stdout
 
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 import yaml
 from PIL import Image
-from plans import plan
-from running import run_script
 from safetensors.torch import load_file, save_file
-from scorer_stand_in import build_scorer
+from support.plans import plan
+from support.running import run_script
+from support.scorer_stand_in import build_scorer
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from records import python_path
+from support.records import python_path
 
 from captionlab.jobs.alone import job_alone
 from captionlab.storage.schemas import CAPTIONS, COST

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from running import load_script
+from support.running import load_script
 
 from captionlab.encoders.clip.encoder import tokenise
 from captionlab.encoders.store import load_encoder

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-import vinvl_stand_in as stand_in
+from support import vinvl_stand_in as stand_in
 
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.comparison import (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from running import run_script
-from scenes_run import PER_SCENE, PLACES, TELLING, make
+from support.running import run_script
+from support.scenes_run import PER_SCENE, PLACES, TELLING, make
 
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, EFFECTS, LABELS, MATCHES, PMI, SPLITS
 from captionlab.ablation.tables import read_scenes

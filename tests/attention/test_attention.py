@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-import vinvl_stand_in as stand_in
+from support import vinvl_stand_in as stand_in
 
 from captionlab.attention.density import estimate_density, paired_difference
 from captionlab.attention.extraction import (

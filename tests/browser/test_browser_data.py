@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_run import (
+from PIL import Image
+from support.browser_run import (
     CAPTIONERS,
     HOSTILE,
     IMAGES_OF,
@@ -17,7 +18,6 @@ from browser_run import (
     rank_of,
     text_of,
 )
-from PIL import Image
 
 from captionlab.browser.captions import unknown_words
 from captionlab.browser.site import write_candidates, write_script

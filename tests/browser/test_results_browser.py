@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
 import pytest
-from browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
-from chromium import PATIENCE, Page, browser, program
+from support.browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
+from support.chromium import PATIENCE, Page, browser, program
 
 from captionlab.browser.captions import Measure, ScoredCaptions, evaluation_columns
 from captionlab.browser.site import write_script

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page, browser, program
-from study_stand_in import study_screens
+from support.chromium import Page, browser, program
+from support.study_stand_in import study_screens
 
 from captionlab.study.pages import read_template, review_page
 

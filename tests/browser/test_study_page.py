@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from chromium import PATIENCE, Page, browser, program
-from study_stand_in import study_screens, write_images
+from support.chromium import PATIENCE, Page, browser, program
+from support.study_stand_in import study_screens, write_images
 
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import IMAGES

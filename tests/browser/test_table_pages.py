@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 import axe_core_python
 import pytest
-from chromium import Page, browser, program
-from sample_tables import BELOW, FAR, HOSTILE, TABLES
+from support.chromium import Page, browser, program
+from support.sample_tables import BELOW, FAR, HOSTILE, TABLES
 
 from captionlab.reporting.claims.claim_cards import claim_cards
 from captionlab.reporting.claims.claims import RECORD_COLUMNS

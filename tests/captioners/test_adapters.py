@@ -8,7 +8,7 @@ import pytest
 import torch
 from peft import PeftModel
 from safetensors.torch import load_file
-from tiny_captioners import BUILT, END, SIZE, TOKENIZER
+from support.tiny_captioners import BUILT, END, SIZE, TOKENIZER
 from torch import nn
 from transformers import BlipTextConfig, BlipTextLMHeadModel, GPT2Config, GPT2LMHeadModel
 

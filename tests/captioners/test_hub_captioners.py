@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hub_models import hub_model
 from PIL import Image
+from support.hub_models import hub_model
 from transformers import PreTrainedTokenizerFast
 
 from captionlab.captioners.pictures import Pictures

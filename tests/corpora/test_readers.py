@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
-from raw_images import tiff
+from support.raw_images import tiff
 
 from captionlab.config.plugins import plugin_models
 from captionlab.corpora import images as image_checks

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scenes_run import run_script
+from support.scenes_run import run_script
 
 from captionlab.ablation.schemas import CHOSEN, LABELS
 from captionlab.corpora.reading import read_corpus

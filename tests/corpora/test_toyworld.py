@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 import pytest
 from PIL import Image
-from running import run_script
+from support.running import run_script
 
 from captionlab.corpora.toyworld.domains import DOMAINS
 from captionlab.corpora.toyworld.drawing import draw

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
-from running import run_script
 from safetensors.torch import save_file
 from snakemake.iocontainers import InputFiles
+from support.running import run_script
 from torch.nn.functional import normalize
 from torchvision import transforms
 

@@ -1,8 +1,8 @@
 """What is said of folders of the hub that are not of an encoder."""
 
 import pytest
-from answers import Answers
-from hub_models import hub_model
+from support.answers import Answers
+from support.hub_models import hub_model
 
 from captionlab.encoders.store import import_encoder
 from captionlab.networks.checkpoints import CheckpointError

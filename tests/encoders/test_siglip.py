@@ -7,8 +7,8 @@ import pytest
 import tokenizers
 import torch
 from PIL import Image
-from published_models import write_siglip
 from safetensors.torch import save_file
+from support.published_models import write_siglip
 from tokenizers import models
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import run_script
+from support.running import run_script
 
 from captionlab.corpora.readers.coco import reader as coco_reader
 from captionlab.corpora.toyworld.domains import DOMAINS

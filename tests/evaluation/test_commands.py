@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conda_stand_in import write_conda
 from PIL import Image
-from running import run_script
+from support.conda_stand_in import write_conda
+from support.running import run_script
 
 from captionlab.evaluation.environments import DONE
 from captionlab.evaluation.exchange import ExchangeError

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu
-from running import run_script
 from scipy.stats import binomtest
+from support.running import run_script
 
 from captionlab.evaluation.metrics.diversity.config import FACTS
 from captionlab.evaluation.metrics.diversity.metric import (

@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from java_path import java_on_path
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
+from support.java_path import java_on_path
 
 from captionlab.evaluation.bleu import corpus_bleu
 from captionlab.evaluation.java import JavaError

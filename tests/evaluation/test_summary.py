@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from running import run_script
 from scipy.stats import binomtest, t
+from support.running import run_script
 
 from captionlab.evaluation.metrics.alignment import metric as alignment
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, METRICS, NLG

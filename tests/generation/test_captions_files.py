@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from running import run_script
+from support.running import run_script
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny_captioners import BUILT, TOKENIZER
+from support.tiny_captioners import BUILT, TOKENIZER
 
 from captionlab.generation import captioning
 from captionlab.generation.contract import Decoding

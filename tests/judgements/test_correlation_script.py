@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from running import run_script
 from scipy.stats import kendalltau
+from support.running import run_script
 
 from captionlab.evaluation.metrics.alignment import metric as alignment
 from captionlab.evaluation.metrics.nlg import metric as nlg

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from judged_files import (
+from support.judged_files import (
     BY_ID,
     COCO,
     PAIRS,

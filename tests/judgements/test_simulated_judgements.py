@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judged_files import MADE, read_set
+from support.judged_files import MADE, read_set
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.toyworld.lexicon import NOUNS

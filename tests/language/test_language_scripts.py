@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from running import run_script
+from support.running import run_script
 
 from captionlab.evaluation.ptb import tokenize
 from captionlab.language.following import pattern_rows, read_patterns

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from paper_jobs import PAPERS, judged
+from support.paper_jobs import PAPERS, judged
 
 from captionlab.reporting.claims.claims import read_claims
 

@@ -4,9 +4,9 @@ import copy
 import csv
 
 import pytest
-from answers import Answers
-from interval_ranges import intervals_outside
-from paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
+from support.answers import Answers
+from support.interval_ranges import intervals_outside
+from support.paper_jobs import PAPERS, PROVENANCE, run_paper, table_files
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
 from captionlab.papers.clipscore.config import run_mistakes

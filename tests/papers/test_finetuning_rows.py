@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from paper_jobs import run_paper
 from scipy.stats import t
+from support.paper_jobs import run_paper
 
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES

@@ -5,10 +5,10 @@ import csv
 import numpy as np
 import pytest
 import sacrebleu
-from answers import Answers
-from interval_ranges import intervals_outside
-from paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
-from plans import config_of
+from support.answers import Answers
+from support.interval_ranges import intervals_outside
+from support.paper_jobs import PAPERS, ROOT, judged, published, run_paper, table_files
+from support.plans import config_of
 
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.evaluation.metrics.sacrebleu.metric import SCORES, score_corpus

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from plans import config_of
+from support.plans import config_of
 
 RETRIEVAL, BASELINES = "discritune_table4_blip_retrieval", "discritune_table8_baselines"
 LOOKALIKES = "discritune_table11_lookalikes"

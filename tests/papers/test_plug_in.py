@@ -5,8 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from paper_jobs import ROOT, Named
-from plans import config_of, plan_in
+from support.paper_jobs import ROOT, Named
+from support.plans import config_of, plan_in
 
 import captionlab.papers
 from captionlab.config.whole import ConfigError

@@ -1,8 +1,8 @@
 """The papers' own differences, worked out by hand from the numbers that they print."""
 
 import pytest
-from paper_jobs import printer, published
-from reporting_run import BLOCK, LINEAGE, row
+from support.paper_jobs import printer, published
+from support.reporting_run import BLOCK, LINEAGE, row
 
 from captionlab.papers.discritune.evidence import lookalike_rows, printed_colours
 from captionlab.reporting.runs.reproduction import Reproduction

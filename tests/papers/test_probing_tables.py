@@ -11,12 +11,12 @@ from statistics import fmean
 from types import SimpleNamespace
 
 import pytest
-from figure_checks import STYLE, assert_readable, drawn
-from interval_ranges import intervals_outside
 from matplotlib.colors import to_hex
-from paper_jobs import PAPERS, judged, published
 from PIL import Image
-from probing_run import (
+from support.figure_checks import STYLE, assert_readable, drawn
+from support.interval_ranges import intervals_outside
+from support.paper_jobs import PAPERS, judged, published
+from support.probing_run import (
     CORPUS,
     FIGURES,
     IDS,

@@ -11,15 +11,15 @@ from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
-from figure_checks import STYLE, assert_readable, drawn
-from interval_ranges import intervals_outside
 from matplotlib.colors import to_hex
-from paper_jobs import PAPERS, judged, printer
-from paper_jobs import published as published_of
 from PIL import Image
-from scenes_run import FIGURES, TELLING, make, report, scenes_run
 from scipy import stats
 from scipy.stats import binomtest
+from support.figure_checks import STYLE, assert_readable, drawn
+from support.interval_ranges import intervals_outside
+from support.paper_jobs import PAPERS, judged, printer
+from support.paper_jobs import published as published_of
+from support.scenes_run import FIGURES, TELLING, make, report, scenes_run
 
 from captionlab.ablation.comparison import Pair, pairs
 from captionlab.ablation.schemas import ABLATED

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from figure_checks import STYLE, assert_readable, drawn
 from matplotlib.colors import to_rgba
-from paper_jobs import PAPERS, judged
-from paper_jobs import published as published_of
-from study_stand_in import study_screens, write_images
+from support.figure_checks import STYLE, assert_readable, drawn
+from support.paper_jobs import PAPERS, judged
+from support.paper_jobs import published as published_of
+from support.study_stand_in import study_screens, write_images
 
 from captionlab.images.locations import LOCATION
 from captionlab.papers.discritune.figures import RIGHT, draw_examples, draw_screen, examples

@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from interval_ranges import intervals_outside
-from paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
+from support.interval_ranges import intervals_outside
+from support.paper_jobs import PAPERS, PROVENANCE, judged, printer, published, run_paper
 
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES

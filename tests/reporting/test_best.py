@@ -1,7 +1,7 @@
 """The best values of columns: by what each metric declares, among rows that can be compared, and never of people."""
 
 import pytest
-from reporting_run import PROVENANCE, row
+from support.reporting_run import PROVENANCE, row
 
 from captionlab.reporting.runs.published import Published
 from captionlab.reporting.runs.values import PaperRun

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from figure_checks import assert_readable, drawn
 from PIL import Image
+from support.figure_checks import assert_readable, drawn
 
 from captionlab.reporting.tables.boards import BOLD, LEADING, MARKED, PLAIN, Board, words, wrapped
 

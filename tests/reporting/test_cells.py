@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from claim_links import differing, followed
-from paper_jobs import PAPERS
-from paper_jobs import published as published_of
-from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
+from support.claim_links import differing, followed
+from support.paper_jobs import PAPERS
+from support.paper_jobs import published as published_of
+from support.reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 from test_render import Page
 
 from captionlab.papers.discritune.tables import captioner_tables

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from reporting_run import PROVENANCE
+from support.reporting_run import PROVENANCE
 
 from captionlab.reporting.documents.checklist import checklist_table
 from captionlab.reporting.documents.checklist_answers import Known, questions

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from paper_jobs import PAPERS, printer
-from paper_jobs import published as published_of
-from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
+from support.paper_jobs import PAPERS, printer
+from support.paper_jobs import published as published_of
+from support.reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, row, summary
 
 from captionlab.reporting.claims.claim_cards import claim_cards
 from captionlab.reporting.claims.claims import ClaimError, claims_table, read_claims

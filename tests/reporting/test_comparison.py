@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from running import load_script
+from support.running import load_script
 
 from captionlab.jobs.provenance import Job, working_on
 from captionlab.reporting.documents.comparison import (

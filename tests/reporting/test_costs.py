@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from running import load_script
+from support.running import load_script
 
 from captionlab.reporting.documents.costs import (
     COSTS,

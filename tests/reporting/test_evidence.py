@@ -4,8 +4,8 @@ import re
 
 import pytest
 import yaml
-from paper_jobs import PAPERS, PROVENANCE, ROOT, printer, published
-from paper_jobs import judged as judged_by
+from support.paper_jobs import PAPERS, PROVENANCE, ROOT, printer, published
+from support.paper_jobs import judged as judged_by
 
 from captionlab.reporting.claims.claims import ClaimError, claims_table, read_claims
 

@@ -11,8 +11,8 @@ from itertools import combinations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from figure_checks import STYLE, assert_readable, drawn, figure_files
 from PIL import Image
+from support.figure_checks import STYLE, assert_readable, drawn, figure_files
 
 from captionlab.papers.discritune.figures import draw_finetuning, draw_retrieval, smoothed
 from captionlab.reporting.tables.figures import legend, looking, looks, save

@@ -1,7 +1,7 @@
 """The table of judgements, with numbers that are counted by hand from a few ratings and pairs."""
 
 import pytest
-from running import run_script
+from support.running import run_script
 
 from captionlab.judgements.correlation import Scores, agreement_rows
 from captionlab.judgements.schemas import CORRELATIONS

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paper_jobs import Named, published, table_files
-from running import load_script
+from support.paper_jobs import Named, published, table_files
+from support.running import load_script
 
 from captionlab.language.schemas import ASSOCIATIONS, NGRAMS, PATTERNS, STATISTICS
 from captionlab.language.statistics import caption_measures, corpus_statistics

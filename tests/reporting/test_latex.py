@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from latex_papers import NEEDS_LATEX, compiled
-from sample_tables import TABLES, table_of_kind
+from support.latex_papers import NEEDS_LATEX, compiled
+from support.sample_tables import TABLES, table_of_kind
 
 from captionlab.reporting.tables.formats.files import write_table_files
 from captionlab.reporting.tables.formats.latex import latex

@@ -2,8 +2,8 @@
 
 from urllib.parse import parse_qs
 
-from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
-from scenes_run import scenes_run
+from support.reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+from support.scenes_run import scenes_run
 
 from captionlab.evaluation.rows import row as measured_row
 from captionlab.papers.probing.values import ProbingRun

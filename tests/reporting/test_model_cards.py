@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
-from reporting_run import compared, retrieved, row
 from safetensors.numpy import save_file
+from support.reporting_run import compared, retrieved, row
 
 from captionlab.plugins import facts, headline
 from captionlab.reporting.documents.card_results import Results

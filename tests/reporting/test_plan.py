@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import load_script
+from support.running import load_script
 
 from captionlab.reporting.documents.plan import AFTER, Plan, PlannedJob, read_plan, status_text
 from captionlab.storage.schemas import COST

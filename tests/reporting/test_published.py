@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from paper_jobs import published
+from support.paper_jobs import published
 
 from captionlab.reporting.runs.published import PublishedError, PublishedValue, read_published
 

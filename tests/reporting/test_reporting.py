@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper_jobs import PAPERS, Named, published, run_paper, table_files
-from reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
-from running import load_script
+from support.paper_jobs import PAPERS, Named, published, run_paper, table_files
+from support.reporting_run import BLOCK, LINEAGE, PROVENANCE, compared, retrieved, row, summary
+from support.running import load_script
 
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES
 from captionlab.papers.discritune.tables import captioner_tables

@@ -1,7 +1,7 @@
 """The summary of a reproduction, held against counts by hand."""
 
 import pytest
-from reporting_run import PROVENANCE
+from support.reporting_run import PROVENANCE
 
 from captionlab.reporting.claims.reproduction_table import outcomes, reproduction_table
 from captionlab.reporting.tables.formats.html import html

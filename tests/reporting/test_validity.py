@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from interval_ranges import intervals_outside
-from plans import config_of, plan
-from reporting_run import retrieved
-from running import load_script
+from support.interval_ranges import intervals_outside
+from support.plans import config_of, plan
+from support.reporting_run import retrieved
+from support.running import load_script
 
 from captionlab.config.whole import ConfigError, checked
 from captionlab.corpora.toyworld.lexicon import NOUNS

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small import kill, mounted, process_of, small_config, start
+from support.small import kill, mounted, process_of, small_config, start
 
 from captionlab.reporting.documents.costs import TIMED_TABLES
 from captionlab.storage import paths

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from interval_ranges import intervals_outside
-from records import python_path
+from support.interval_ranges import intervals_outside
+from support.records import python_path
 
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
 from captionlab.probes.schemas import SCORES

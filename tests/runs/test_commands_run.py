@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conda_stand_in import write_conda
-from small import start
+from support.conda_stand_in import write_conda
+from support.small import start
 
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, GENERATED, SUMMARY

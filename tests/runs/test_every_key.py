@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from interval_ranges import intervals_outside
-from other_run import write_models
-from published_models import write_blip_matcher, write_detector, write_siglip
 from safetensors.torch import load_file
-from small import start
+from support.interval_ranges import intervals_outside
+from support.other_run import write_models
+from support.published_models import write_blip_matcher, write_detector, write_siglip
+from support.small import start
 
 from captionlab.ablation.schemas import CHOSEN
 from captionlab.corpora.toyworld.render import ToyImage, render

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from small import small_config, start
+from support.small import small_config, start
 
 from captionlab.storage.schemas import CAPTIONS, IMAGES
 from captionlab.storage.tables import read_table

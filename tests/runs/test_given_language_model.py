@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small import start
+from support.small import start
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from hub_models import MAKERS, hub_model
-from interval_ranges import intervals_outside
 from PIL import Image
-from small import start
+from support.hub_models import MAKERS, hub_model
+from support.interval_ranges import intervals_outside
+from support.small import start
 
 from captionlab.captioners.pictures import Pictures
 from captionlab.captioners.prompts import of_image, read_prompt

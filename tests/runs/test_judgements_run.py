@@ -5,8 +5,10 @@ import math
 from pathlib import Path
 
 import pytest
-from interval_ranges import intervals_outside
-from judged_files import (
+from PIL import Image
+from scipy.stats import kendalltau
+from support.interval_ranges import intervals_outside
+from support.judged_files import (
     BY_ID,
     COCO,
     PAIRS,
@@ -20,9 +22,7 @@ from judged_files import (
     write_foil,
     write_pascal,
 )
-from PIL import Image
-from scipy.stats import kendalltau
-from small import start
+from support.small import start
 
 from captionlab.config.families import judgement_readers
 from captionlab.evaluation.metrics.nlg.metric import NLG

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hub_models import hub_model
 from safetensors.torch import load_file
-from small import ROOT, start
-from stand_ins import write_stand_ins
+from support.hub_models import hub_model
+from support.small import ROOT, start
+from support.stand_ins import write_stand_ins
 
 from captionlab.storage import paths
 from captionlab.storage.schemas import TRAINING

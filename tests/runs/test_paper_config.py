@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_server import serving
-from interval_ranges import intervals_outside
-from records import python_path
-from stand_in_sources import checkout_for
-from stand_ins import SCENES, tagger_package, write_stand_ins
+from support.file_server import serving
+from support.interval_ranges import intervals_outside
+from support.records import python_path
+from support.stand_in_sources import checkout_for
+from support.stand_ins import SCENES, tagger_package, write_stand_ins
 
 from captionlab.storage import paths
 from captionlab.storage.schemas import REJECTS, TRAINING

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plans import ROOT, Plan, config_of, plan
-from running import run_script
-from stand_in_weights import scorer_weights, sentence
-from stand_ins import karpathy, lxmert_regions, vinvl_files
+from support.plans import ROOT, Plan, config_of, plan
+from support.running import run_script
+from support.stand_in_weights import scorer_weights, sentence
+from support.stand_ins import karpathy, lxmert_regions, vinvl_files
 
 from captionlab.graph.graph import Graph
 from captionlab.scorers.images import ScorerImages

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from records import python_path
+from support.records import python_path
 
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.name for path in (ROOT / "profiles").iterdir())

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from file_server import serving
-from records import python_path
-from stand_in_sources import checkout_for
-from stand_ins import karpathy, nocaps
+from support.file_server import serving
+from support.records import python_path
+from support.stand_in_sources import checkout_for
+from support.stand_ins import karpathy, nocaps
 
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from slurm_cluster import Cluster, cluster, missing_programs
-from small import ROOT, small_config, start
+from support.slurm_cluster import Cluster, cluster, missing_programs
+from support.small import ROOT, small_config, start
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from plans import config_of, plan
-from small import ROOT, start
+from support.plans import config_of, plan
+from support.small import ROOT, start
 
 pytestmark = pytest.mark.slow
 

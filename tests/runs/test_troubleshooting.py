@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from records import python_path
-from small import ROOT, kill, mounted, process_of, start
+from support.records import python_path
+from support.small import ROOT, kill, mounted, process_of, start
 
 from captionlab.jobs import failures
 

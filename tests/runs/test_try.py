@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from running import load_script
+from support.running import load_script
 
 from captionlab.corpora.toyworld.render import render
 

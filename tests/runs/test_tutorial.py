@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import copy_checkout
-from records import python_path
+from support.checkouts import copy_checkout
+from support.records import python_path
 
 pytestmark = pytest.mark.slow
 

@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
-from claim_links import differing, followed
-from interval_ranges import intervals_outside
-from latex_papers import NEEDS_LATEX, compiled
-from records import python_path
+from support.claim_links import differing, followed
+from support.interval_ranges import intervals_outside
+from support.latex_papers import NEEDS_LATEX, compiled
+from support.records import python_path
 
 from captionlab.jobs.provenance import written
 from captionlab.storage import paths
@@ -25,7 +25,7 @@ from captionlab.storage.tables import read_metadata, read_table
 from captionlab.study.schemas import ACCURACY, STIMULI
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
-from chromium import Page, browser, program
+from support.chromium import Page, browser, program
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("CITATION.cff", "Snakefile", "config", "envs", "profiles", "resources", "src", "workflow")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from published_models import write_blip_matcher
+from support.published_models import write_blip_matcher
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 from captionlab.networks.checkpoints import CheckpointError

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
-from running import run_script
 from safetensors.torch import save_file
-from scorer_stand_in import build_scorer
+from support.running import run_script
+from support.scorer_stand_in import build_scorer
 
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from scorer_stand_in import build_scorer
+from support.scorer_stand_in import build_scorer
 
 from captionlab.config.plugins import plugin_models
 from captionlab.networks.checkpoints import CheckpointError

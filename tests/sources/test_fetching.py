@@ -11,8 +11,8 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from file_server import serving
 from huggingface_hub import constants
+from support.file_server import serving
 
 from captionlab.sources.retrieval import Retrieval, put
 from captionlab.sources.table import DiskFull, Source, SourceError, hub_source

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from PIL import Image
-from running import load_script, run_script
-from study_stand_in import ODD, TYPES, study_screens, write_images
+from support.running import load_script, run_script
+from support.study_stand_in import ODD, TYPES, study_screens, write_images
 
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.images.locations import LOCATION

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from study_stand_in import TYPES, study_screens
+from support.study_stand_in import TYPES, study_screens
 
 from captionlab.statistics.intervals import RESAMPLES
 from captionlab.study.analysis import Accuracies, agreement

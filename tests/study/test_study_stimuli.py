@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from study_stand_in import TYPES, study_screens
+from support.study_stand_in import TYPES, study_screens
 
 from captionlab.study.stimuli import (
     IMAGES_OF_SCREEN,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 from PIL import Image
+from support.training_stand_in import END, TinyCaptioner, data, decode
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugin_util import markdown_to_safe_html
-from training_stand_in import END, TinyCaptioner, data, decode
 
 from captionlab.storage.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
 from captionlab.storage.tables import read_table, write_table

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from pycocoevalcap.cider.cider import Cider as TheirCider
-from scorer_stand_in import build_scorer
+from support.scorer_stand_in import build_scorer
 
 from captionlab.config.plugins import plugin_models
 from captionlab.networks.words import words_of

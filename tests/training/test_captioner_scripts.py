@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from running import load_script
 from safetensors.torch import load_file
-from scorer_stand_in import build_scorer
+from support.running import load_script
+from support.scorer_stand_in import build_scorer
 
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.store import load_captioner

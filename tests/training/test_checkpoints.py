@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 from safetensors.torch import save_file
-from training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
+from support.training_stand_in import END, Lengths, TinyCaptioner, data, decode, sample
 
 from captionlab.jobs import provenance
 from captionlab.storage.files import digest

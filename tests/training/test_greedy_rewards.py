@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_captioners import BUILT, TOKENIZER
+from support.tiny_captioners import BUILT, TOKENIZER
 
 from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import vinvl_stand_in as tiny
-from sampling_stand_in import (
+from support import vinvl_stand_in as tiny
+from support.sampling_stand_in import (
     LONGEST,
     RewardModel,
     captioner_of,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from training_stand_in import END, VOCABULARY, Lengths, TinyCaptioner, data, decode, sample
+from support.training_stand_in import END, VOCABULARY, Lengths, TinyCaptioner, data, decode, sample
 
 from captionlab.training.loop.batches import CaptionBatches, ImageBatches
 from captionlab.training.objectives.baselines import RunningMean

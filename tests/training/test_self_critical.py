@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 import torch
-import vinvl_stand_in as tiny
 from safetensors.torch import load_file
-from sampling_stand_in import LONGEST, WORDS, RewardModel, captioner_of, log_probs, reward_of, tokenizer_of_words
+from support import vinvl_stand_in as tiny
+from support.sampling_stand_in import (
+    LONGEST,
+    WORDS,
+    RewardModel,
+    captioner_of,
+    log_probs,
+    reward_of,
+    tokenizer_of_words,
+)
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.images import Rows

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from running import load_script
+from support.running import load_script
 
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import IMAGES

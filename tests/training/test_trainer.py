@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from training_stand_in import END, TinyCaptioner, data
+from support.training_stand_in import END, TinyCaptioner, data
 
 from captionlab.storage.schemas import TRAINING
 from captionlab.storage.tables import read_table

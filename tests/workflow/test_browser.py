@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plans import config_of
+from support.plans import config_of
 
 from captionlab.storage import paths
 

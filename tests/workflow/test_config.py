@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plans import config_of
 from snakemake.utils import update_config
+from support.plans import config_of
 
 from captionlab.config.blocks import normalise
 from captionlab.config.config_files import check_config_files

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from records import python_path
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
+from support.records import python_path
 from test_config import CONFIG
 
 from captionlab.config.config_files import check_config_files

@@ -2,7 +2,7 @@
 
 import copy
 
-from plans import ROOT, config_of
+from support.plans import ROOT, config_of
 from workflow.test_config import CONFIG
 
 from captionlab.graph.graph import Graph

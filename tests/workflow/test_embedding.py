@@ -1,7 +1,7 @@
 """Which images of a corpus an encoder embeds."""
 
 import pytest
-from plans import ROOT, config_of
+from support.plans import ROOT, config_of
 
 from captionlab.graph.graph import Graph
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from records import python_path
+from support.records import python_path
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "tests" / "runs" / "config.yaml"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from running import run_python
+from support.running import run_python
 
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.tables import ImageRegions, write_regions

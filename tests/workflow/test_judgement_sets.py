@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from plans import ROOT, config_of, plan
+from support.plans import ROOT, config_of, plan
 
 from captionlab.config.families import judgement_readers
 from captionlab.config.plugins import plugin_models

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from running import run_python
+from support.running import run_python
 
 ROOT = Path(__file__).parents[2]
 SCORE = """

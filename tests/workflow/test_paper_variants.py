@@ -1,7 +1,7 @@
 """Ablations on top of config/paper.yaml and of the toy world: trainings that differ in what an ablation is about."""
 
 import pytest
-from plans import ROOT, config_of
+from support.plans import ROOT, config_of
 
 from captionlab.config.families import captioners
 from captionlab.config.papers import listed

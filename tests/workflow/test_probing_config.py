@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plans import config_of
-from probing_run import FIGURES, TABLES
+from support.plans import config_of
+from support.probing_run import FIGURES, TABLES
 
 from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from plans import config_of, plan
+from support.plans import config_of, plan
 
 from captionlab.graph.graph import Graph
 from captionlab.graph.resources import distinct, memory, rows_of

@@ -4,8 +4,8 @@ import copy
 import re
 
 import pytest
-from plans import ROOT, config_of
-from scenes_run import FIGURES, TABLES
+from support.plans import ROOT, config_of
+from support.scenes_run import FIGURES, TABLES
 
 from captionlab.config.whole import ConfigError, checked
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from running import load_script
 from safetensors import safe_open
 from snakemake.utils import update_config
+from support.running import load_script
 
 from captionlab.captioners.store import load_captioner
 from captionlab.config.blocks import KINDS

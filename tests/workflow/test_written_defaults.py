@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import yaml
-from config_keys import declared_models, used_models
-from plans import plan
+from support.config_keys import declared_models, used_models
+from support.plans import plan
 
 from captionlab.config.families import captioners, scorers
 from captionlab.config.model import SeedMark

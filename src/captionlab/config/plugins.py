@@ -14,7 +14,7 @@ from captionlab import plugins
 class Cases:
     """Marks a block that must fit one of several models: `chosen` names the model of a block, by the value of `key`.
 
-    The names of the models are tags <name> in the places of pydantic's errors.
+    pydantic puts the names of the models between angle brackets into the places of its errors.
     """
 
     models: Callable[[], Mapping[str, Any]]

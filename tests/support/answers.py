@@ -7,7 +7,7 @@ the tests that it runs anew. Without the option each row must be there as it is.
 import re
 from pathlib import Path
 
-TABLE = Path(__file__).with_name("bad_input.md")
+TABLE = Path(__file__).parents[1] / "bad_input.md"
 HEAD = """# What is said to bad input
 
 Made from the tests by `pytest -n 0 --update-answers`; `…` stands for the folder that a test works in.

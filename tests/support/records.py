@@ -1,6 +1,6 @@
 """Records of a session of tests: rules that ran, configs of runs, files that were opened, tests that were skipped.
 
-`tests/watching/sitecustomize.py` writes the first three, in whatever process they happen.
+`tests/support/watching/sitecustomize.py` writes the first three, in whatever process they happen.
 """
 
 import json

@@ -13,7 +13,7 @@ from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.tables.figures import Draw, lay_out, looking
 from captionlab.storage.files import read_yaml
 
-STYLE: dict[str, Any] = read_yaml(Path(__file__).parents[1] / "config" / "plotting.yaml")
+STYLE: dict[str, Any] = read_yaml(Path(__file__).parents[2] / "config" / "plotting.yaml")
 
 
 def drawn(draw: Draw, width: str = "page") -> Figure:

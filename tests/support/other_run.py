@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from scorer_stand_in import build_scorer
+from support.scorer_stand_in import build_scorer
 
 from captionlab.captioners.store import save_captioner
 from captionlab.encoders.clip.encoder import Clip, build

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 import yaml
-from records import python_path
 from snakemake.api import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings, SnakemakeApi
 from snakemake.exceptions import ApiError
 from snakemake.settings.enums import Quietness
 from snakemake.utils import update_config
+from support.records import python_path
 
 import captionlab
 from captionlab.config.whole import ConfigError
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 # The checkout whose library was imported: in a process of its own it may be a copy.
 ROOT = Path(captionlab.__file__).parents[2]
 MISSING = re.compile(r"no such (file|folder)(?: or folder)? ([^\s;]+)")

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from figure_checks import figure_files
-from paper_jobs import drawings, run_paper, table_files
 from PIL import Image
+from support.figure_checks import figure_files
+from support.paper_jobs import drawings, run_paper, table_files
 
 from captionlab.evaluation.metrics.clipscore.metric import SCORES as CLIPSCORES
 from captionlab.evaluation.metrics.nlg.metric import METEOR_STATISTICS, NLG
@@ -23,7 +23,7 @@ from captionlab.scorers.schemas import MATCHING
 from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, TAGGED
 from captionlab.storage.tables import TableSchema, read_table, write_table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow" / "scripts"
 # The tables and figures of the paper.
 TABLES = [

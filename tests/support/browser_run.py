@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from running import run_script
+from support.running import run_script
 
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.storage import paths

@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-from running import run_script
 from scipy.io import savemat
+from support.running import run_script
 
 from captionlab.judgements.schemas import CANDIDATES, PREFERENCES, RATINGS
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS

@@ -11,7 +11,7 @@ from typing import Any
 
 from snakemake.iocontainers import InputFiles, Log, Namedlist, OutputFiles, Params, ResourceList, Snakemake, Wildcards
 
-SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 File = str | os.PathLike[str]
 # By name, one file or several; or all of them in a list.

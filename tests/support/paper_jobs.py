@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from figure_checks import STYLE
+from support.figure_checks import STYLE
 
 from captionlab.papers.discritune.evidence import TOGETHER
 from captionlab.reporting.claims.claims import claims_table
@@ -18,7 +18,7 @@ from captionlab.reporting.tables.cells import places_behind
 from captionlab.reporting.tables.figures import Draw
 from captionlab.reporting.tables.render import FORMATS, Table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "src" / "captionlab" / "papers"
 PROVENANCE = {"config": "made-up", "seed": 7, "commit": "abc", "device": "cpu"}
 

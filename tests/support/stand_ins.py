@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from PIL import Image
-from stand_in_weights import (
+from support.stand_in_weights import (
     WORDS,
     blip_weights,
     camel_weights,

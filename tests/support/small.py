@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
     """Trains these encoders and captioners, captions one corpus and scores the captions; nothing else."""
-    config = yaml.safe_load(Path(__file__).with_name("config.yaml").read_text())
+    config = yaml.safe_load((Path(__file__).parents[1] / "runs" / "config.yaml").read_text())
     config["name"] = "small"
     config["corpora"] = {"coco": config["corpora"]["coco"]}
     config["encoders"] = {name: {**config["encoders"][name], "corpus": "coco"} for name in encoders}

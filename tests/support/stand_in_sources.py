@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from file_server import FileServer
+from support.file_server import FileServer
 
 from captionlab.sources.table import Source, read_sources
 

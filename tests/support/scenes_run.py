@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import vinvl_stand_in as stand_in
-from figure_checks import figure_files
-from paper_jobs import drawings, published, run_paper, table_files
-from running import run_script
+from support import vinvl_stand_in as stand_in
+from support.figure_checks import figure_files
+from support.paper_jobs import drawings, published, run_paper, table_files
+from support.running import run_script
 
 from captionlab.captioners.store import save_captioner
 from captionlab.papers.scenes.values import ScenesRun
@@ -15,7 +15,7 @@ from captionlab.regions.tables import ImageRegions, write_regions
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, IMAGES, OBJECTS, SCENE_CAPTIONS, SUMMARY
 from captionlab.storage.tables import write_table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # The tables and figures of the paper.
 TABLES = [
     "table1_metrics", "table2_overlap", "table3_objects", "table4_probes", "table5_samples", "table6_classifiers",

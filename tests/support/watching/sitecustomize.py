@@ -1,7 +1,8 @@
 """Record for the tests which rules run, under which config, and which files of the checkout's own runs are opened.
 
 Python imports a module of this name when it starts, so the recording also works in the processes that a test starts:
-the folder of this file is on PYTHONPATH while tests run. `tests/records.py` reads the folder CAPTIONLAB_RECORDS.
+the folder of this file is on PYTHONPATH while tests run. `tests/support/records.py` reads the folder that
+CAPTIONLAB_RECORDS names.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import os
 import sys
 
 FOLDER = os.environ.get("CAPTIONLAB_RECORDS")
-CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CHECKOUT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 # Folders of the checkout in which its user works. A test that reads there depends on what the user ran before.
 CLOSED = tuple(os.path.join(CHECKOUT, name) + os.sep for name in ("results", "runs", "data"))
 
