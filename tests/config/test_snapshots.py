@@ -4,7 +4,7 @@ import copy
 from pathlib import Path
 
 import pytest
-from workflow.test_config import CONFIG, ROOT
+from graph.test_config import CONFIG, ROOT
 
 from captionlab.config.whole import checked
 from captionlab.graph.graph import Graph

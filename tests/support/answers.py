@@ -24,7 +24,7 @@ class Answers:
         self.test, self.folder, self.update = test, folder, update
 
     def hold(self, given: str, message: object, names: str) -> str:
-        """The sentence of a message that names a file, row or key; it stands in the table beside what was given.
+        """Return the sentence of a message that names a file, row or key. The table lists it beside the input.
 
         A message may list mistakes, a line each that begins with a dash; each of them is a sentence of its own.
         """
@@ -33,22 +33,19 @@ class Answers:
         answer = next((mistake for mistake in mistakes if names in mistake), "")
         assert answer, f"{given}: {mistakes} do not name {names}"
         assert "Traceback" not in answer
-        row = (self.test, _cell(given), _cell(answer))
-        there = rows()
+        key, there = (self.test, _cell(given)), rows()
         if self.update:
-            write({**{(test, what): said for test, what, said in there}, row[:2]: row[2]})
+            write({**there, key: _cell(answer)})
         else:
-            assert row in there, (
-                f"{given}: {answer!r} is not in {TABLE.name}; look at it, then pytest -n 0 --update-answers"
-            )
+            assert key in there, f"{given}: not in {TABLE.name}; look at {answer!r}, then pytest -n 0 --update-answers"
         return answer
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """Test, input and answer of each row of the table."""
+def rows() -> dict[tuple[str, str], str]:
+    """Return the answers in the table by test and input."""
     lines = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.is_file() else []
-    found = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in lines if line.startswith("| ")][1:]
-    return [(test, given, answer) for test, given, answer in found]
+    cells = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in lines if line.startswith("| ")][1:]
+    return {(test, given): answer for test, given, answer in cells}
 
 
 def write(answers: dict[tuple[str, str], str]) -> None:

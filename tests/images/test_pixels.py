@@ -306,7 +306,7 @@ def test_everyone_sees_the_same(tmp_path, log):
 
 def test_no_one_else_opens_images():
     """But for boards, which show what was written here: thumbnails, and the pictures of the study."""
-    source = Path(__file__).parents[1]
+    source = Path(__file__).parents[2]
     files = [path for part in ("src", "workflow") for path in (source / part).rglob("*.py")]
     found = {path.name for path in files if "Image.open(" in path.read_text(encoding="utf-8")}
     assert found == {"pixels.py", "boards.py"}

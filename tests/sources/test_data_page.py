@@ -10,7 +10,7 @@ import yaml
 from captionlab.sources.page import PAGE, with_tables
 from captionlab.sources.table import read_sources, serving
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONFIGS = [
     "paper",
     "paper_variants",

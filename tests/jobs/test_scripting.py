@@ -18,8 +18,8 @@ from captionlab.jobs.alone import job_alone
 from captionlab.storage.schemas import CAPTIONS, COST
 from captionlab.storage.tables import read_table
 
-SCRIPTS = Path(__file__).parents[1] / "workflow" / "scripts"
-CONFIG = Path(__file__).parent / "runs" / "config.yaml"
+SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
+CONFIG = Path(__file__).parents[1] / "runs" / "config.yaml"
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@
 
 import copy
 
+from graph.test_config import CONFIG
 from support.plans import ROOT, config_of
-from workflow.test_config import CONFIG
 
 from captionlab.graph.graph import Graph
 

@@ -34,7 +34,7 @@ from captionlab.storage.schemas import ALIGNMENT, GENERATED, IMAGES
 from captionlab.storage.tables import read_table, write_table
 from captionlab.userfiles.model_config import BESIDE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # No head is 64 wide, and other settings are not the defaults either.
 CLIP = {
     "embed_dim": 8,

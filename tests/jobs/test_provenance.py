@@ -20,7 +20,7 @@ from captionlab.storage.files import digest
 from captionlab.storage.schemas import TRAINING
 from captionlab.storage.tables import read_metadata, write_table
 
-RULES = Path(__file__).parents[1] / "workflow" / "rules"
+RULES = Path(__file__).parents[2] / "workflow" / "rules"
 ROWS = {"step": [1], "epoch": [0], "statistic": ["loss"], "value": [2.5]}
 
 

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from workflow.test_config import CONFIG, ROOT, mistakes
+from graph.test_config import CONFIG, ROOT, mistakes
 
 from captionlab.config.whole import checked
 from captionlab.graph.graph import Graph

@@ -15,7 +15,7 @@ from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
 from captionlab.storage import paths
 
-EVERY = yaml.safe_load((ROOT / "tests" / "workflow" / "every_kind.yaml").read_text(encoding="utf-8"))
+EVERY = yaml.safe_load((ROOT / "tests" / "graph" / "every_kind.yaml").read_text(encoding="utf-8"))
 SIMULATED = {"reader": "simulated", "corpus": "toy", "images": 8, "scorers": ["own-uniter", "clip"]}
 # Files that the readers of EVERY look for by a pattern.
 PATTERNS = ["web.tar", "hub/test.parquet"]
