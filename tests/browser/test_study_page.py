@@ -26,8 +26,9 @@ from captionlab.study.stimuli import study_name
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 RESOURCES = Path(__file__).parents[2] / "resources" / "study"
 DESKTOP, PHONE = (1280, 800, False), (390, 844, True)
-# As many screens as the paper's: 100 questions and five controls.
-SCREENS = study_screens(sets=100, controls=5, block=100)
+# A quarter of the paper's screens, which are 100 questions and five controls: each is shown for a third of a second.
+SCREENS = study_screens(sets=20, controls=5, block=20)
+TOTAL = 25
 STUDY = study_name(SCREENS)
 FIRST = sorted((s for s in SCREENS if s["block"] == 1), key=lambda s: s["question"])
 
@@ -109,7 +110,7 @@ def begin(page: Page) -> None:
 
 def ready(page: Page, question: int) -> None:
     """Until a question is shown, its images are there and it takes answers."""
-    page.wait(f"document.body.innerText.includes('{question} of 105')")
+    page.wait(f"document.body.innerText.includes('{question} of {TOTAL}')")
     settled(page)
 
 
@@ -162,7 +163,7 @@ def test_from_consent_to_the_file(server, page, tmp_path, device, name, keeps):
     page.wait("document.body.innerText.includes('That was the example')")
     page.button("Begin")
     tall = []
-    for question in range(1, 106):
+    for question in range(1, TOTAL + 1):
         ready(page, question)
         screen = FIRST[question - 1]
         assert page.run("document.querySelector('.caption').textContent") == f"“{screen['caption']}”"
@@ -180,7 +181,7 @@ def test_from_consent_to_the_file(server, page, tmp_path, device, name, keeps):
             page.reload()
             ready(page, 50)
         answer(page, place_for(question), "touch" if name == "phone" else "key" if question % 2 else "click")
-    page.wait("document.body.innerText.includes('You have answered all 105 screens')")
+    page.wait(f"document.body.innerText.includes('You have answered all {TOTAL} screens')")
     assert tall
     assert page.run("document.title") == "Find the image"
     assert not page.run("document.querySelector('.caption b')")
@@ -192,8 +193,8 @@ def test_from_consent_to_the_file(server, page, tmp_path, device, name, keeps):
             break
         page.run("new Promise((done) => setTimeout(done, 20))")
     answers = read_answers([path], STUDY, SCREENS)
-    assert len(answers) == 105
-    wrong = [q for q in range(1, 106) if FIRST[q - 1]["role"] == "question" and q % 4 == 0]
+    assert len(answers) == TOTAL
+    wrong = [q for q in range(1, TOTAL + 1) if FIRST[q - 1]["role"] == "question" and q % 4 == 0]
     assert [row["question"] for row in answers if not row["correct"]] == wrong
     assert not any(row["excluded"] for row in answers)
     if keeps:
@@ -229,10 +230,10 @@ def test_a_double_click_does_not_answer_the_next_screen(server, page):
     page.open(f"{server.address}/index.html?block=1")
     begin(page)
     page.click(".choice", 4)
-    page.wait("document.body.innerText.includes('2 of 105')")
+    page.wait(f"document.body.innerText.includes('2 of {TOTAL}')")
     page.click(".choice", 4)
     page.key("5", "5")
-    assert "2 of 105" in page.text()
+    assert f"2 of {TOTAL}" in page.text()
     ready(page, 2)
     answer(page, 1)
     ready(page, 3)
@@ -292,7 +293,7 @@ def test_names_for_screen_readers(server, page):
     assert ("group", caption) in names
     assert any(role in ("progressbar", "progress") and name == "Screens done" for role, name in names)
     assert page.run("document.activeElement.id") == "caption"
-    assert page.run("document.getElementById('status').textContent") == "Screen 1 of 105"
+    assert page.run("document.getElementById('status').textContent") == f"Screen 1 of {TOTAL}"
 
 
 def test_a_missing_image_stops_the_screen_until_it_is_there(server, page):
@@ -408,7 +409,7 @@ def test_answers_are_posted_once_and_thanked_for_afterwards(server, page, keeps)
         page.refuse_storage()
     page.open(f"{server.address}/post.html?participant=anna&block=1")
     begin(page)
-    page.run("state.answers = Array(105).fill(1); keep(); render()")
+    page.run(f"state.answers = Array({TOTAL}).fill(1); keep(); render()")
     server.failing = True
     page.button("Send my answers")
     page.wait("document.body.innerText.includes('could not be sent (the server says 500)')")
@@ -427,14 +428,14 @@ def test_answers_are_posted_once_and_thanked_for_afterwards(server, page, keeps)
     assert "Send my answers" not in page.text()
     [body] = server.received
     assert body.splitlines()[:2] == ["study,participant,block,question,chosen", f"{STUDY},anna,1,1,1"]
-    assert len(body.splitlines()) == 106
+    assert len(body.splitlines()) == TOTAL + 1
 
 
 def test_two_tabs_do_not_send_twice(server, page):
     server.received.clear()
     page.open(f"{server.address}/post.html?block=1")
     begin(page)
-    page.run("state.answers = Array(105).fill(1); keep(); render()")
+    page.run(f"state.answers = Array({TOTAL}).fill(1); keep(); render()")
     # Another tab sent the answers meanwhile.
     page.run("localStorage[key] = JSON.stringify({...JSON.parse(localStorage[key]), sent: true})")
     page.button("Send my answers")
