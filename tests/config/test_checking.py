@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from captionlab.config.checking import check
-from captionlab.config.training import OBJECTIVES
 from captionlab.config.whole import ConfigError, checked
-from captionlab.plugins import defined
+from captionlab.plugins import defined, names
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +52,7 @@ def test_defaults_fit_the_models_themselves(toy):
 
 
 def test_every_objective_can_be_built():
-    for kind in OBJECTIVES:
+    for kind in names("training.objectives"):
         assert callable(defined("training.objectives", kind, "build"))
 
 

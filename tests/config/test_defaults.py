@@ -15,7 +15,7 @@ from captionlab.config.scorers import Matching as MatchingKeys
 from captionlab.config.sections import Checkpoints
 from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
-from captionlab.plugins import family_class
+from captionlab.plugins import config_module, family_class
 from captionlab.regions.detection import Detector
 from captionlab.regions.tagged_regions import TaggedRegions
 from captionlab.scorers.scorer import Matching
@@ -24,6 +24,10 @@ from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.grpo.objective import Grpo
 from captionlab.training.objectives.mlm.objective import MaskedLanguageModelling
 from captionlab.training.objectives.self_critical.objective import SelfCritical
+
+
+def objective_model(kind):
+    return config_module("training.objectives", kind).Config
 
 
 def models(name):
@@ -72,9 +76,13 @@ def test_families_are_imported_with_the_defaults_of_their_class(package, family,
 @pytest.mark.parametrize(
     ("model", "function", "keys"),
     [
-        (training.SelfCritical, SelfCritical, ["samples", "baseline", "temperature", "dropout", "scale", "kl"]),
-        (training.Grpo, Grpo, ["samples", "clip", "kl"]),
-        (training.Mlm, MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
+        (
+            objective_model("self-critical"),
+            SelfCritical,
+            ["samples", "baseline", "temperature", "dropout", "scale", "kl"],
+        ),
+        (objective_model("grpo"), Grpo, ["samples", "clip", "kl"]),
+        (objective_model("mlm"), MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
         (evaluations.Decoding, Decoding, ["rules"]),
         (evaluations.Sample, Decoding, ["temperature"]),
         (corpora.Detector, Detector, ["count", "size"]),

@@ -27,7 +27,7 @@ from captionlab.config.captioners import CaptionerFacts, ImportedFiles, {reads},
 from captionlab.config.model import Model
 
 FACTS = CaptionerFacts(
-    reads="{facts}", objectives=("cross-entropy",), finetuned_as={{}}, libraries=("scipy",)
+    reads="{facts}", finetuned_as={{}}, libraries=("scipy",)
 )
 
 

@@ -15,8 +15,6 @@ POOL = "+"
 
 # Captioners that have no weights: their captions are there already, or made of others'.
 GIVEN = {"file", "human", "constructed", JUDGED}
-# Kinds of objectives by which a captioner learns the references of a corpus.
-OF_REFERENCES = {"cross-entropy", "mlm"}
 # Where the block of a captioner names a decoding of its training.
 TRAINING_DECODINGS = (("objective", "decoding"), ("objective", "search"), ("validation", "decoding"))
 

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt
 from captionlab import plugins
 from captionlab.config.encoders import RUN, form_of
 from captionlab.config.model import FilePath, Model, Portion, Ref, Unique
+from captionlab.config.objectives import Prediction
 from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
 
@@ -32,10 +33,10 @@ class CaptionerFacts:
     reads: Reads
     """what it reads of an image: one vector of an encoder, one for each place, or without an encoder the image itself,
     regions, or regions and tags"""
-    objectives: tuple[str, ...]
-    """kinds of objectives that it can be trained by"""
     finetuned_as: Mapping[str, Any]
     """what the objective reinforce takes for keys that are not given, as the class has it"""
+    predicts: tuple[Prediction, ...] = ("next-word",)
+    """what it can predict, which says by which objectives it can be trained"""
     options: tuple[Literal["teacher", "scheduled_sampling"], ...] = ()
     """options of an objective that it can follow and not every family can"""
     attention: bool = False
@@ -49,6 +50,11 @@ class CaptionerFacts:
     """whether its published weights are a folder with its tokens, and not a file beside another of tokens"""
     libraries: tuple[str, ...] = ()
     """libraries beside torch and tokenizers whose versions matter to it"""
+
+    @property
+    def objectives(self) -> list[str]:
+        """Return the objectives that can train it."""
+        return [kind for kind, facts in plugins.facts("training.objectives").items() if facts.predicts in self.predicts]
 
 
 class Captioner(Model):

@@ -77,7 +77,7 @@ def parts() -> dict[str, Any]:
         "lora": training.Lora,
         "validation": training.Validation,
         "optimizer": training.Optimizer,
-        **{f"objective_{kind}": model for kind, model in training.OBJECTIVES.items()},
+        **{f"objective_{kind}": model for kind, model in plugin_models("training.objectives").items()},
         "reward": Cased("kind", plugin_models("training.rewards")),
         "checkpoints": sections.Checkpoints,
         "decoding": Cased("kind", evaluations.DECODINGS),

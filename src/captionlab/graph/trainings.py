@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from captionlab import plugins
 from captionlab.config.blocks import (
     JUDGED,
-    OF_REFERENCES,
     TRAINING_DECODINGS,
     Block,
     line_of,
@@ -87,7 +87,7 @@ class Trainings(Models):
         return {
             name: block["corpus"]
             for name, block in sorted(self.config["captioners"].items())
-            if (block.get("objective", {}).get("kind") in OF_REFERENCES or self._learned_elsewhere(block))
+            if (_of_references(block.get("objective", {}).get("kind")) or self._learned_elsewhere(block))
             and self.settings.corpora[block["corpus"]].evaluation_split != TRAINING
         }
 
@@ -100,7 +100,8 @@ class Trainings(Models):
             return False
         file = located(captioner["config"], Path(self.settings.data), self.root)
         origin = json.loads(file.read_text(encoding="utf-8")).get("origin", {})
-        return origin.get("config", {}).get("objective", {}).get("kind") in (None, *OF_REFERENCES)
+        kind = origin.get("config", {}).get("objective", {}).get("kind")
+        return kind is None or _of_references(kind)
 
     def examined_scorers(self) -> dict[str, str]:
         """Return the table that says how good each scorer is, if there is one.
@@ -117,3 +118,9 @@ class Trainings(Models):
 
     def _located(self, path: str) -> Path:
         return located(path, Path(self.settings.data), self.root)
+
+
+def _of_references(kind: str | None) -> bool:
+    """Return whether references are learnt by an objective of this kind."""
+    facts = plugins.facts("training.objectives")
+    return kind in facts and facts[kind].of_references

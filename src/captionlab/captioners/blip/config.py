@@ -11,7 +11,6 @@ from captionlab.config.model import Divides, Dropout, Model
 FACTS = CaptionerFacts(
     reads="patches",
     libraries=("transformers",),
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("teacher",),
     longest={"positions": 1, "": -1},
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},

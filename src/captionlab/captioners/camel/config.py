@@ -9,7 +9,6 @@ from captionlab.config.model import Dropout, Model
 
 FACTS = CaptionerFacts(
     reads="patches",
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("teacher",),
     longest={"longest": 1},
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},

@@ -10,7 +10,6 @@ from captionlab.config.model import Divides, Model
 FACTS = CaptionerFacts(
     reads="vector",
     size="prefix_size",
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     longest={"positions": 1, "prefix_length": -1},
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )

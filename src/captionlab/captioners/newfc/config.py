@@ -10,7 +10,6 @@ from captionlab.config.model import Dropout, Model
 FACTS = CaptionerFacts(
     reads="vector",
     size="visual_size",
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     options=("scheduled_sampling",),
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
 )

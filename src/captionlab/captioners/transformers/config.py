@@ -12,7 +12,6 @@ FACTS = CaptionerFacts(
     size="visual_size",
     libraries=("transformers",),
     folder=True,
-    objectives=("cross-entropy", "reinforce", "self-critical", "grpo"),
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 

@@ -9,7 +9,7 @@ from captionlab.config.model import Divides, Dropout, Model
 
 FACTS = CaptionerFacts(
     reads="tagged-regions",
-    objectives=("cross-entropy", "mlm", "reinforce", "self-critical", "grpo"),
+    predicts=("next-word", "masked-words"),
     attention=True,
     longest={"positions": 1, "": -1},
     finetuned_as={"log_prob": "mean", "freeze_embeddings": True},
