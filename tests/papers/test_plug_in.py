@@ -1,93 +1,19 @@
-"""A paper that nobody has heard of: a folder, and its block of a config."""
+"""A paper that nobody has heard of, as docs/extending.md prints it: a folder, and its block of a config."""
 
-import runpy
+import csv
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.paper_jobs import ROOT, Named
 from support.plans import config_of, plan_in
+from support.running import run_script_in
+from support.templates import install
 
-import captionlab.papers
 from captionlab.config.whole import ConfigError
 from captionlab.graph import report
+from captionlab.storage.schemas import SUMMARY
+from captionlab.storage.tables import write_table
 
-RULES = """
-rule tabulate_rhymes:
-    input:
-        summary="results/reporting/summary.parquet",
-        published=own(ROOT / "src/captionlab/papers/rhymes/published.csv"),
-    output:
-        tables=expand(
-            "results/reporting/rhymes/rhymes_{name}.{ending}", name=["table1_scores", "table2_words"], ending=FORMATS
-        ),
-        pictures=directory("results/reporting/rhymes/pictures"),
-        cells="results/reporting/rhymes/cells.parquet",
-    log:
-        "results/logs/tabulate_rhymes.log",
-    params:
-        **graph.software("tabulate_paper", loads={"captionlab.papers.rhymes.tables": []}),
-        module="captionlab.papers.rhymes.tables",
-        provenance=lambda wildcards: graph.provenance(),
-    script:
-        "../../../../workflow/scripts/tabulate_paper.py"
-
-
-papers["rhymes"] = Paper(
-    citation="Nobody 1999, *Rhymes*",
-    tables=rules.tabulate_rhymes.output.tables,
-    evidence=lambda: ({}, {}),
-)
-"""
-FILES = {
-    "__init__.py": '"""A paper."""\n',
-    "rules.smk": RULES,
-    "tables.py": """
-from captionlab.reporting.tables.render import Block, Cell, Column, Table
-
-
-def one(name):
-    return Table(name, "Rhymes", "Two.", [Column("a")], [Block([[Cell("1")]])], [{"a": 1}], ["a"])
-
-
-def scores(inputs, params, provenance):
-    assert inputs["summary"]
-    yield one("rhymes_table1_scores")
-
-
-def words(inputs, params, provenance):
-    assert inputs["published"]
-    yield one("rhymes_table2_words")
-
-
-TABLES = (scores, words)
-""",
-    "evidence.py": """
-from captionlab.reporting.claims.evidence import Evidence
-
-
-def evidence(inputs, params):
-    return Evidence([], lambda row: None)
-""",
-    "claims.yaml": "[]\n",
-    "published.csv": "paper,table,row,column,metric,value,note\n",
-    "config.py": """
-from pydantic import Field
-
-from captionlab.config.model import Model
-from captionlab.config.papers import PaperFacts
-
-FACTS = PaperFacts()
-
-
-class Config(Model):
-    comparable: bool = Field(description="whether published numbers may be compared with those of the run")
-
-
-def run_mistakes(config, where, block):
-    yield from ()
-""",
-}
 CONFIG = {
     "seed": 1,
     "spice": "off",
@@ -95,7 +21,7 @@ CONFIG = {
     "captioners": {"given": {"family": "file", "captions": {"world": "given.csv"}}},
     "evaluations": {"main": {"captioners": ["given"], "corpora": ["world"]}},
 }
-ASKED = {**CONFIG, "papers": {"rhymes": {"comparable": False}}}
+ASKED = {**CONFIG, "papers": {"rhymes": {"comparable": True}}}
 
 
 @pytest.fixture
@@ -103,40 +29,51 @@ def add(checkout):
     """Add the paper to a copy of the checkout, as a folder of this name."""
 
     def add(name="rhymes"):
-        folder = checkout / "src" / "captionlab" / "papers" / name
-        folder.mkdir()
-        for file, text in FILES.items():
-            (folder / file).write_text(text)
-        return folder
+        folder = install(checkout, "papers/rhymes")
+        return folder.rename(folder.with_name(name))
 
     return add
 
 
-def test_its_folder_is_all_that_the_workflow_needs(checkout, add, tmp_path, monkeypatch):
+def test_its_folder_is_all_that_the_workflow_needs(checkout, add, tmp_path):
     before = plan_in(checkout, CONFIG, tmp_path / "plan")
-    folder = add()
+    add()
     assert plan_in(checkout, CONFIG, tmp_path / "plan") == before  # a config that does not ask for it
     planned = plan_in(checkout, ASKED, tmp_path / "plan")
     assert {"summarise_rhymes", "plot_rhymes"}.isdisjoint(planned.rules())
-    assert planned.tables("rhymes") == ["rhymes_table1_scores", "rhymes_table2_words"]
+    assert planned.tables("rhymes") == ["rhymes_table1_scores"]
     assert planned.job("tabulate_rhymes").params["code"]
     assert {"rhymes_claims", "rhymes_published", "rhymes_cells"} <= planned.job("check_claims").inputs.keys()
     assert planned.job("collect_tables").params["papers"] == {"rhymes": "Nobody 1999, *Rhymes*"}
-    monkeypatch.setattr(captionlab.papers, "__path__", [*captionlab.papers.__path__, str(folder.parent)])
-    its_tables_are_written(planned.job("tabulate_rhymes"), tmp_path)
+    its_table_is_written(planned.job("tabulate_rhymes"), checkout, tmp_path)
 
 
-def its_tables_are_written(job, folder):
-    outputs = [str(folder / Path(path).name) for path in job.outputs["tables"]]
-    others = {"pictures": folder / "pictures", "cells": folder / "cells.parquet"}
-    params = Named(**{**job.params, "provenance": {"config": "toy", "seed": 1}})
-    given = SimpleNamespace(input=Named(**job.inputs), params=params, output=Named(tables=outputs, **others))
-    main = runpy.run_path(str(ROOT / "workflow" / "scripts" / "tabulate_paper.py"))["main"]
-    main(given)
-    assert all(Path(path).stat().st_size for path in outputs)
-    given.output.tables = outputs[:4]
-    with pytest.raises(ValueError, match="declares 'rhymes_table2_words' and does not make it, or the other way round"):
-        main(given)
+def its_table_is_written(job, checkout, folder):
+    """The published number stands beside the captioner that has one, and a missing file is an error."""
+    place = {name: "main" for name in ("split", "evaluation", "decoding", "device")}
+    place |= {"corpus": "coco", "retriever": None, "candidates": None, "ci_low": 0.0, "ci_high": 200.0}
+    values = [("fc", "CIDEr", 98.25), ("other", "CIDEr", 50.0), ("fc", "METEOR", 20.0)]
+    rows = [{**place, "captioner": name, "metric": metric, "value": value} for name, metric, value in values]
+    rows = [{**row, "seeds": 1, "n": 4} for row in rows]
+    summary = folder / "summary.parquet"
+    write_table(summary, SUMMARY, {name: [row[name] for row in rows] for name in SUMMARY.columns})
+    inputs, params = {**job.inputs, "summary": summary}, {**job.params, "provenance": {"config": "toy", "seed": 1}}
+    tables = [Path(path).name for path in job.outputs["tables"]]
+    outputs = {"tables": tables, "pictures": "pictures", "cells": "cells.parquet"}
+    run_script_in(checkout, folder, "tabulate_paper", inputs, outputs, **params)
+    assert all((folder / name).stat().st_size for name in tables)
+    with open(folder / "rhymes_table1_scores.csv", encoding="utf-8", newline="") as file:
+        found = [(row["captioner"], row["value"], row["published"]) for row in csv.DictReader(file)]
+    assert found == [("fc", "98.25", "101.0"), ("other", "50.0", "")]
+    outputs["tables"] = [*tables, "rhymes_table2_words.csv"]
+    with pytest.raises(AssertionError, match="declares 'rhymes_table2_words' and does not make it"):
+        run_script_in(checkout, folder, "tabulate_paper", inputs, outputs, **params)
+
+
+def test_its_block_has_the_keys_of_its_model(checkout, add, tmp_path):
+    add()
+    with pytest.raises(ConfigError, match=r"papers\.rhymes has no key 'comparabel'"):
+        plan_in(checkout, {**CONFIG, "papers": {"rhymes": {"comparable": True, "comparabel": True}}}, tmp_path / "plan")
 
 
 def test_what_a_table_says_of_comparing_measures_nothing_again(planned):

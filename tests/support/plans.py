@@ -127,7 +127,8 @@ def plan_in(checkout: Path, config: Config, folder: Path, *targets: str) -> Plan
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "asked.json"
     file.write_text(json.dumps(config), encoding="utf-8")
-    command = [sys.executable, "-c", "import sys, plans; plans.main(*sys.argv[1:])", str(file), str(folder), *targets]
+    code = "import sys; from support import plans; plans.main(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, str(file), str(folder), *targets]
     environment = {**os.environ, "PYTHONPATH": python_path(checkout / "src", TESTS)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

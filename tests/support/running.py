@@ -1,5 +1,6 @@
 """The scripts of rules, run as Snakemake runs them."""
 
+import json
 import os
 import runpy
 import subprocess
@@ -10,8 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakemake.iocontainers import InputFiles, Log, Namedlist, OutputFiles, Params, ResourceList, Snakemake, Wildcards
+from support.records import python_path
 
-SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
+TESTS = Path(__file__).parents[1]
+SCRIPTS = TESTS.parent / "workflow" / "scripts"
 
 File = str | os.PathLike[str]
 # By name, one file or several; or all of them in a list.
@@ -56,6 +59,17 @@ def run_python(checkout: Path, code: str, *arguments: Any) -> str:
     environment = {"PYTHONPATH": str(checkout / "src"), "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout)
     return done.stderr if done.returncode else done.stdout
+
+
+def run_script_in(checkout: Path, folder: Path, name: str, inputs: Files, outputs: Files, **options: Any) -> None:
+    """Run the script of a rule, as run_script, in a folder and with the library of a copy of the checkout."""
+    code = "import json, sys; from support.running import run_script; given = json.loads(sys.argv[1]); "
+    code += "run_script(given.pop('name'), given.pop('inputs'), given.pop('outputs'), **given)"
+    given = json.dumps({"name": name, "inputs": inputs, "outputs": outputs, **options}, default=str)
+    environment = {**os.environ, "PYTHONPATH": python_path(checkout / "src", TESTS)}
+    command = [sys.executable, "-c", code, given]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def _named(files: Namedlist, given: Files) -> Namedlist:
