@@ -1,14 +1,11 @@
 """An objective is one folder: the example of docs/extending.md is accepted in a config, and trains."""
 
-import re
 from pathlib import Path
 
 import pytest
-from support.checkouts import ROOT, copy_checkout
+from support.checkouts import copy_checkout
 from support.running import run_python
-
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split("## A new objective")[1].split("\n## ")[0]
-CONFIG, OBJECTIVE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+from support.templates import install
 
 # Two configs are checked: the example, and the example with a key that it does not have. The fingerprint of a
 # training by another objective stands before and after.
@@ -76,10 +73,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_objective_is_one_folder(checkout):
     before = run_python(checkout, PLAN)
-    folder = checkout / "src" / "captionlab" / "training" / "objectives" / "best_of"
-    folder.mkdir()
-    for name, text in (("__init__", ""), ("config", CONFIG), ("objective", OBJECTIVE)):
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    install(checkout, "training/objectives/best_of")
     code, samples, *mistakes = run_python(checkout, PLAN, "with").splitlines()
     assert code == before.strip()
     assert len(code) > 10

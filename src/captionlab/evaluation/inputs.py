@@ -20,7 +20,7 @@ Key = tuple[str, int]
 
 
 class MetricInputs:
-    """The inputs and parameters of a job of rule `score_<table>`."""
+    """The inputs and parameters of a job of the rule `score_captions`."""
 
     def __init__(self, inputs: Mapping[str, Any], params: Mapping[str, Any]):
         self.inputs, self.params = inputs, params
