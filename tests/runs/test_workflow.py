@@ -17,11 +17,12 @@ import yaml
 from support.claim_links import differing, followed
 from support.interval_ranges import intervals_outside
 from support.latex_papers import NEEDS_LATEX, compiled
+from support.outputs_page import files
 from support.records import python_path
 
 from captionlab.jobs.provenance import written
 from captionlab.storage import paths
-from captionlab.storage.tables import read_metadata, read_table
+from captionlab.storage.tables import read_metadata, read_schema_name, read_table
 from captionlab.study.schemas import ACCURACY, STIMULI
 
 sys.path.append(str(Path(__file__).parents[1] / "browser"))
@@ -125,6 +126,14 @@ def test_it_runs_and_is_quick(finished):
     imports = finished.cpu_seconds / ((cpu_seconds_of_children() - before) / 3)
     print(f"{finished.cpu_seconds:.0f} CPU seconds, {imports:.0f} imports of torch")
     assert imports < 300
+
+
+def test_every_table_between_rules_has_the_schema_that_its_rule_names(finished):
+    made = [path.relative_to(finished.run).as_posix() for path in finished.run.glob("results/**/*.parquet")]
+    schemas = {path: {file.schema.name for file in files() if file.matches(path)} for path in made}
+    schemas = {path: names for path, names in schemas.items() if names}  # no rule names costs and what is in folders
+    assert len(schemas) > 50
+    assert {path: names for path, names in schemas.items() if names != {read_schema_name(finished.run / path)}} == {}
 
 
 def test_every_table_is_there_and_not_empty(finished):

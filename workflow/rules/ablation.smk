@@ -13,6 +13,11 @@ def scene_captions(wildcards):
 
 
 rule label_scenes:
+    """Label images with the nouns of their scene captions, and choose the scenes that are studied.
+
+    labels: captionlab.ablation.schemas.LABELS
+    chosen: captionlab.ablation.schemas.CHOSEN
+    """
     input:
         images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
         captions=scene_captions,
@@ -39,6 +44,10 @@ rule label_scenes:
 
 
 rule compute_pmi:
+    """Compute the pointwise mutual information of objects and scenes.
+
+    output: captionlab.ablation.schemas.PMI
+    """
     input:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",
@@ -75,6 +84,11 @@ def pretrained_images(wildcards):
 
 
 rule match_regions:
+    """Find the regions that show tagged objects.
+
+    matches: captionlab.ablation.schemas.MATCHES
+    coverage: captionlab.ablation.schemas.COVERAGE
+    """
     input:
         model=pretrained_files,
         images=lambda wildcards: f"results/corpora/{settings.scene_analysis.corpus}/images.parquet",
@@ -100,6 +114,10 @@ rule match_regions:
 
 
 rule ablate_objects:
+    """Caption images whole, and without the objects that tell their scene.
+
+    output: captionlab.ablation.schemas.ABLATED
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -135,6 +153,11 @@ rule ablate_objects:
 
 
 rule compare_captions:
+    """Compare captions before and after ablation.
+
+    effects: captionlab.ablation.schemas.EFFECTS
+    splits: captionlab.ablation.schemas.SPLITS
+    """
     input:
         pretrained=lambda wildcards: f"results/ablation/{settings.scene_analysis.pretrained}/captions.parquet",
         finetuned=lambda wildcards: f"results/ablation/{settings.scene_analysis.finetuned}/captions.parquet",

@@ -7,6 +7,14 @@ results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 
 
 rule extract_attention:
+    """Extract what tags and regions attend to, in the images of the analysis of scenes.
+
+    blocks: captionlab.attention.schemas.BLOCKS
+    received: captionlab.attention.schemas.RECEIVED
+    shares: captionlab.attention.schemas.SHARES. The table has every layer
+    matrices: captionlab.attention.schemas.MATRICES. The table has a few images, each in the analysed layer, in a
+        layer halfway up and in the last layer
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -44,6 +52,11 @@ rule extract_attention:
 
 
 rule estimate_density:
+    """Estimate how attention is spread, before and after finetuning.
+
+    densities: captionlab.attention.schemas.DENSITIES
+    differences: captionlab.attention.schemas.DIFFERENCES
+    """
     input:
         pretrained=lambda wildcards: f"results/attention/{settings.scene_analysis.pretrained}/blocks.parquet",
         finetuned=lambda wildcards: f"results/attention/{settings.scene_analysis.finetuned}/blocks.parquet",
@@ -69,6 +82,12 @@ rule estimate_density:
 
 
 rule rank_objects:
+    """Rank the objects of scenes by attention and by frequency.
+
+    rankings: captionlab.attention.schemas.RANKINGS
+    overlaps: captionlab.attention.schemas.OVERLAPS
+    correlations: captionlab.attention.schemas.CORRELATIONS. The correlation is between the two measures of overlap
+    """
     input:
         labels="results/ablation/labels.parquet",
         chosen="results/ablation/chosen.parquet",

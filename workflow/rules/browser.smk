@@ -73,6 +73,11 @@ def shown(wildcards):
 
 
 rule build_browser:
+    """Build the browser of captions.
+
+    output: a page that shows what every captioner said of every image, with its scores (docs/browser.md):
+        `index.html`, data as scripts for each corpus, and JPEG files of at most 320 pixels
+    """
     input:
         unpack(shown_files),
         page=[

@@ -32,6 +32,20 @@ def training_modules(wildcards):
 
 
 rule pretrain_captioner:
+    """Train a captioner from scratch on references.
+
+    config: architecture and settings of the captioner. If the weights are adapters, it names the captioner that they
+        belong to, and the digest of that captioner's weights
+    weights: weights of the captioner. With `lora` and without `merge`, they are adapters alone, by the names of
+        `peft`, and the folder of the parent is needed too
+    tokenizer: tokenizer of the captioner
+    training: captionlab.storage.schemas.TRAINING. `reward_{scorer}` is a part of a reward. `validation_cider` is
+        there for updates after which the captioner was validated
+    training_captions: captionlab.storage.schemas.TRAINING_CAPTIONS. There are eight images. A training without
+        `validation` has no rows
+    snapshots: a folder for each of the `snapshots` of the training. A training without `snapshots` has an empty
+        folder
+    """
     input:
         images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
         captions=training_references,
@@ -66,6 +80,7 @@ rule pretrain_captioner:
 
 
 rule import_captioner:
+    """Import a captioner, published or of another run."""
     input:
         files=lambda wildcards: graph.files_of("captioners", wildcards.captioner, "weights", "tokenizer"),
         beside=lambda wildcards: graph.files_of("captioners", wildcards.captioner, "config"),
@@ -93,6 +108,13 @@ rule import_captioner:
 
 
 rule take_snapshot:
+    """Make a snapshot of a training a captioner.
+
+    config: architecture and settings of the captioner, and after how many epochs and updates the snapshot was taken
+    weights: weights of the snapshot
+    tokenizer: tokenizer of the captioner
+    training: captionlab.storage.schemas.TRAINING. The last update is the snapshot's
+    """
     input:
         snapshots="results/captioners/{training}/snapshots",
     output:
@@ -128,6 +150,11 @@ def image_side(wildcards):
 
 
 rule export_captioner:
+    """Write a captioner as other libraries read it, if the folder is asked for by its path.
+
+    output: the captioner as other libraries read it. Adapters are `adapter_config.json` and
+        `adapter_model.safetensors`, which `peft.PeftModel.from_pretrained` puts onto the parent
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",

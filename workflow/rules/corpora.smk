@@ -6,6 +6,14 @@ Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}
 
 
 rule render_toyworld:
+    """Render the images of a corpus of the toy world.
+
+    images: captionlab.storage.schemas.IMAGES
+    captions: captionlab.storage.schemas.CAPTIONS
+    objects: captionlab.storage.schemas.OBJECTS
+    scene_captions: captionlab.storage.schemas.SCENE_CAPTIONS
+    rejects: captionlab.storage.schemas.REJECTS
+    """
     input:
         own(f"{ROOT}/resources/toyworld/objects.yaml"),
         own(f"{ROOT}/resources/toyworld/scenes.yaml"),
@@ -45,6 +53,7 @@ def listed_folders(wildcards):
 
 
 rule read_corpus:
+    """Read the annotations of a corpus, and check that each image can be read."""
     input:
         annotations=read_files,
         listed=listed_folders,

@@ -36,6 +36,12 @@ def scorers_that_are_examined(wildcards):
 
 
 rule write_model_cards:
+    """Write a card for every model that was trained.
+
+    cards: the card of a model that was trained here, as hubs show it: what it is, data and licences, lineage,
+        objective and hyper-parameters, cost, numbers with intervals against its parent, limits, how to load and to
+        cite it. The main numbers are in its metadata
+    """
     input:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -99,6 +105,12 @@ def compared_papers(wildcards):
 
 
 rule collect_checklist:
+    """Answer what reviewers ask about experiments.
+
+    tables: questions of the Responsible NLP Research checklist of ACL Rolling Review and of the NeurIPS Paper
+        Checklist: parameters, trainings and seeds, search, validation, device hours, images and captions, licences,
+        metrics, intervals, people. Each has a value, or why there is none
+    """
     input:
         costs="results/cost.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -147,6 +159,11 @@ rule collect_checklist:
 
 
 rule collect_reproduction:
+    """Sum up what this run reproduces.
+
+    tables: by paper how many claims, each counted once, hold, do not hold or were not tested, and each of them in a
+        sentence. Below stands how many published numbers ours agree with, differ from, or are not comparable with
+    """
     input:
         claims="results/reporting/claims.csv",
         numbers=[path for paper in papers.values() for path in paper.tables if path.endswith(".csv")],

@@ -9,6 +9,10 @@ results/evaluation/nlg/{evaluation}.parquet for all captioners together, because
 
 
 rule tokenize_references:
+    """Tokenise the references of the evaluation split of a corpus.
+
+    output: captionlab.storage.schemas.TOKENS
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
@@ -32,6 +36,10 @@ rule tokenize_references:
 
 
 rule tokenize_captions:
+    """Tokenise the captions of a captioner for an evaluation.
+
+    output: captionlab.storage.schemas.TOKENS
+    """
     input:
         "results/captions/{captioner}/{evaluation}.parquet",
     output:
@@ -82,6 +90,10 @@ def judged_captions(wildcards):
 
 
 rule score_nlg:
+    """Score the captions of all captioners of an evaluation by BLEU, METEOR, ROUGE-L and CIDEr.
+
+    output: captionlab.evaluation.metrics.nlg.metric.NLG
+    """
     input:
         tokens=compared_tokens,
         references=references,
@@ -108,6 +120,10 @@ rule score_nlg:
 
 
 rule fetch_spice_models:
+    """Fetch the parser models of SPICE.
+
+    output: parser models of SPICE, 369 MB
+    """
     input:
         pom=own(f"{ROOT}/envs/spice/pom.xml"),
         checksums=own(f"{ROOT}/envs/spice/checksums.sha256"),
@@ -131,6 +147,10 @@ rule fetch_spice_models:
 
 
 rule parse_references:
+    """Parse the references of a corpus by SPICE's parser.
+
+    output: captionlab.evaluation.metrics.spice.metric.PARSES
+    """
     input:
         models="results/spice/models",
         references="results/evaluation/references/{corpus}.parquet",
@@ -153,6 +173,10 @@ rule parse_references:
 
 
 rule score_spice:
+    """Score the captions of a captioner for an evaluation by SPICE.
+
+    output: captionlab.evaluation.metrics.spice.metric.SPICE
+    """
     input:
         models="results/spice/models",
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
@@ -201,6 +225,10 @@ def candidates_seed(wildcards):
 
 
 rule retrieve_images:
+    """Find the image of each caption among candidates, by each retriever of an evaluation.
+
+    output: captionlab.storage.schemas.RETRIEVAL
+    """
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         images=evaluated_images,
@@ -248,6 +276,10 @@ def command_settings(wildcards):
 
 
 rule score_by_command:
+    """Score the captions of a captioner for an evaluation by a command of `metrics`.
+
+    output: captionlab.evaluation.metrics.command.metric.SCORES
+    """
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         images_of_corpora=evaluated_images,
@@ -350,6 +382,10 @@ def scoring_memory(wildcards, input, attempt):
 
 
 rule score_captions:
+    """Score the captions of a captioner for an evaluation by a metric whose module is all that there is of it.
+
+    {table}: captionlab.evaluation.metrics.{table}.metric.SCORES
+    """
     input:
         unpack(scoring_inputs),
     output:

@@ -12,6 +12,12 @@ def bytes_of_pixels(wildcards, input):
 
 
 rule train_encoder:
+    """Train an encoder on the images and captions of a corpus.
+
+    config: architecture and settings of the encoder
+    weights: weights of the encoder
+    training: captionlab.storage.schemas.TRAINING
+    """
     input:
         images=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/images.parquet",
         captions=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/captions.parquet",
@@ -49,6 +55,7 @@ def encoder_weights(wildcards):
 
 
 rule import_encoder:
+    """Import the weights of an encoder, published or of another run."""
     input:
         weights=encoder_weights,
         beside=lambda wildcards: graph.files_of("encoders", wildcards.encoder, "config"),
@@ -91,6 +98,11 @@ def embedded_split(wildcards):
 
 
 rule embed_images:
+    """Embed the images of a part of a corpus by an encoder.
+
+    output: captionlab.storage.schemas.embeddings_schema. If a captioner or scorer learns from the corpus, or its
+        scenes are analysed, the table has all images. Otherwise it has the images of the split that evaluations use
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         config=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/config.json",
@@ -131,6 +143,10 @@ def labelled_regions(wildcards):
 
 
 rule read_tags:
+    """Collect the names and boxes of the objects of each image.
+
+    output: captionlab.regions.tags.TAGS
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         objects=tagged_objects,
@@ -156,6 +172,10 @@ rule read_tags:
 
 
 rule mine_neighbours:
+    """Find the nearest other images of each training image, which are hard negatives.
+
+    output: captionlab.encoders.neighbours.NEIGHBOURS
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         features=lambda wildcards: graph.features_of(wildcards.encoder, wildcards.corpus),

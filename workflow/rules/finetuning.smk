@@ -47,6 +47,7 @@ def reward_models(wildcards):
 
 
 rule finetune_captioner:
+    """Finetune a captioner by a reward or on references, from its parent on."""
     input:
         parent_config=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/config.json",
         parent_weights=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/model.safetensors",
@@ -105,6 +106,10 @@ def greedy_decoding(wildcards):
 
 
 rule measure_rewards:
+    """Measure the reward of greedy captions of training images, before and after a training by a reward.
+
+    output: captionlab.storage.schemas.REWARDS. The file is made if the config has `validity`
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",

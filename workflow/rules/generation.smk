@@ -31,6 +31,10 @@ def sampling_seed(wildcards):
 
 
 rule generate_captions:
+    """Caption the images of an evaluation by a captioner.
+
+    output: captionlab.storage.schemas.GENERATED
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -67,6 +71,10 @@ rule generate_captions:
 
 
 use rule generate_captions as generate_shard with:
+    """Caption the images of a shard of an evaluation by a captioner, if the evaluation has shards.
+
+    output: captionlab.storage.schemas.GENERATED
+    """
     output:
         "results/captions/{captioner}/{evaluation}/{shard}.parquet",
     log:
@@ -85,6 +93,7 @@ def shards_of_captions(wildcards):
 
 
 rule join_captions:
+    """Join the captions of all shards of an evaluation."""
     input:
         shards_of_captions,
     output:
@@ -120,6 +129,7 @@ def caption_files(wildcards):
 
 
 rule import_captions:
+    """Import captions that were made elsewhere, or references as human captions."""
     input:
         files=caption_files,
         images=evaluated_images,

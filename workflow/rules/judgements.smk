@@ -24,6 +24,17 @@ def judgement_config(wildcards):
 
 
 rule read_judgements:
+    """Read captions that people judged, and what they judged.
+
+    candidates: captionlab.judgements.schemas.CANDIDATES. The scores of these captions are in
+        `results/evaluation/{judgements}/{judgements}/`
+    ratings: captionlab.judgements.schemas.RATINGS
+    preferences: captionlab.judgements.schemas.PREFERENCES
+    images: captionlab.storage.schemas.IMAGES. The images are those whose captions were judged
+    captions: captionlab.storage.schemas.CAPTIONS. References that are candidates themselves are left out
+    objects: captionlab.storage.schemas.OBJECTS
+    generated: captionlab.storage.schemas.GENERATED. The captions are the candidates
+    """
     input:
         files=judgement_files,
         images=lambda wildcards: f"results/corpora/{settings.judgements[wildcards.judgements].corpus}/images.parquet",
@@ -95,6 +106,13 @@ def judged_factors(wildcards):
 
 
 rule correlate_judgements:
+    """Correlate metrics with the judgements of a set, or of several sets that are pooled and whose names are joined
+    by +.
+
+    correlations: captionlab.judgements.schemas.CORRELATIONS. Metrics are held against ratings by tau-b, tau-c and
+        Pearson's r, and against preferences by accuracy, by category and over all
+    differences: captionlab.judgements.schemas.DIFFERENCES
+    """
     input:
         unpack(scores_of_judged),
         ratings=lambda wildcards: pooled_tables(wildcards, "ratings"),

@@ -10,6 +10,10 @@ results/captions/{captioner}/{evaluation}.parquet, with results/language/{captio
 
 
 rule train_language_model:
+    """Train a trigram language model on references, if the config names no ARPA file.
+
+    output: the trigram language model, as an ARPA file
+    """
     input:
         images=lambda wildcards: f"results/corpora/{settings.language.model.corpus}/images.parquet",
         captions=lambda wildcards: f"results/corpora/{settings.language.model.corpus}/captions.parquet",
@@ -33,6 +37,10 @@ rule train_language_model:
 
 
 rule tag_references:
+    """Tag the references of the evaluation split of a corpus.
+
+    output: captionlab.storage.schemas.TAGGED
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         captions="results/corpora/{corpus}/captions.parquet",
@@ -73,6 +81,14 @@ MEASURES = ("measures", "statistics", "patterns", "unigrams") if settings.langua
 
 
 rule measure_language:
+    """Tag the captions of a captioner for an evaluation and, if the config has `language`, measure their language.
+
+    tags: captionlab.storage.schemas.TAGGED
+    measures: captionlab.language.schemas.MEASURES
+    statistics: captionlab.language.schemas.STATISTICS
+    patterns: captionlab.language.schemas.PATTERNS
+    unigrams: captionlab.language.schemas.NGRAMS
+    """
     input:
         unpack(measured_by),
         captions="results/captions/{captioner}/{evaluation}.parquet",
@@ -122,6 +138,11 @@ def tags_with_templates(wildcards):
 
 
 rule construct_captions:
+    """Construct captions from the captions of another captioner.
+
+    captions: captionlab.storage.schemas.GENERATED
+    constructions: captionlab.language.schemas.CONSTRUCTED
+    """
     input:
         captions=captions_to_change,
         tags=tags_of_captions,
@@ -165,6 +186,10 @@ def caption_types(wildcards):
 
 
 rule associate_lemmas:
+    """Find the lemmas that are typical of the captions of each captioner.
+
+    output: captionlab.language.schemas.ASSOCIATIONS
+    """
     input:
         tags=lambda wildcards: [
             f"results/language/{name}/{settings.language.evaluation}/tags.parquet" for name in caption_types(wildcards)

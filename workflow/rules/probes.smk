@@ -6,6 +6,10 @@ Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
 
 
 rule encode_scenes:
+    """Encode images of scenes, whole and ablated, by a captioner.
+
+    output: captionlab.probes.schemas.encodings_schema
+    """
     input:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -50,6 +54,13 @@ def role(wildcards):
 
 
 rule train_probe:
+    """Train probes of scenes and of objects on the states of a captioner.
+
+    scores: captionlab.probes.schemas.SCORES
+    search: captionlab.probes.schemas.SEARCH. With `probes.search`, the table has all settings that were tried, and
+        the chosen settings are first
+    objects: captionlab.probes.schemas.OBJECT_SCORES
+    """
     input:
         encodings="results/probes/{captioner}/encodings.parquet",
         tags=analysed_tags,

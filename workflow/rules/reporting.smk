@@ -25,6 +25,13 @@ def scored_captions(wildcards):
 
 
 rule summarise_evaluation:
+    """Summarise every evaluation, with intervals.
+
+    summary: captionlab.storage.schemas.SUMMARY. A captioner with several `seeds` also has rows for the mean over its
+        trainings
+    comparisons: captionlab.storage.schemas.COMPARISONS. Finetuned captioners are compared with their parents, and
+        snapshots with the end of the finetuning
+    """
     input:
         unpack(lambda wildcards: graph.score_tables()),
         captions=scored_captions,
@@ -61,6 +68,10 @@ rule summarise_evaluation:
 
 
 rule collect_evaluation:
+    """Write every metric into one table.
+
+    tables: every captioner, corpus and metric with interval and n, whatever the paper
+    """
     input:
         summary="results/reporting/summary.parquet",
     output:
@@ -89,6 +100,12 @@ def reward_tables(wildcards):
 
 
 rule collect_rewards:
+    """Write the rewards before and after trainings into one table, if the config has `validity`.
+
+    tables: what each training by a reward did to that reward: greedy captions of training images before and after,
+        their mean reward with the interval of the difference, how often they find their image where a retriever is
+        asked, how many are different, how long they are
+    """
     input:
         rewards=reward_tables,
     output:
@@ -113,6 +130,11 @@ rule collect_rewards:
 
 
 rule collect_judgements:
+    """Write how far metrics agree with judgements into one table.
+
+    tables: how far each metric agrees with each set of `judgements`, whatever the papers: Kendall's tau-b and tau-c
+        and Pearson's r with ratings, accuracy on pairs of captions by category, with intervals and n
+    """
     input:
         correlations=lambda wildcards: [
             f"results/judgements/{name}/correlations.parquet" for name in settings.judgements
@@ -195,6 +217,13 @@ def toyworld_words(wildcards):
 
 
 rule measure_validity:
+    """Measure what must hold for the experiments of a run to mean something, if the config has `validity`.
+
+    tables: conditions, each measured, met or not: retrievers find images by human captions, captioners name what is
+        there, trainings raise their reward and leave captions different, participants and scorers beat chance,
+        captions have no unknown words, comparisons could tell half of the papers' differences. The index of the
+        tables and the report begin with how many are met
+    """
     input:
         summary="results/reporting/summary.parquet",
         captions=captions_of_models,
@@ -237,6 +266,12 @@ LANGUAGE_TABLES = ["statistics", "patterns", "unigrams"]
 
 
 rule collect_language_tables:
+    """Make the tables on the language of the captions of each captioner.
+
+    statistics: fluency, length and nouns
+    patterns: patterns of captions
+    unigrams: most frequent words
+    """
     input:
         statistics=lambda wildcards: [
             f"results/language/{name}/{settings.language.evaluation}/statistics.parquet"
@@ -292,6 +327,12 @@ def claim_parameters(wildcards):
 
 
 rule check_claims:
+    """Judge the papers' claims by this run.
+
+    tables: each claim of a paper, the evidence in this run, a verdict
+    page: a card for each claim, counts of verdicts (of which a claim may have several) that choose among the claims,
+        and links from each comparison to the cells of the tables that it is of
+    """
     input:
         unpack(claim_inputs),
         summary="results/reporting/summary.parquet",
@@ -349,6 +390,11 @@ def measured_tables():
 
 
 rule collect_cost:
+    """Add up what every job cost.
+
+    tables: time, processors, memory and GPU of each rule and stage
+    jobs: captionlab.reporting.documents.costs.COSTS
+    """
     input:
         measured_tables(),
     output:
@@ -379,6 +425,10 @@ def table_files():
 
 
 rule collect_table:
+    """Copy one table into the folder of tables, if it is asked for by its name, as `results/tables/evaluation.csv`.
+
+    output: a table, made with what it needs and no more
+    """
     input:
         lambda wildcards: table_files()[wildcards.table],
     output:
@@ -451,6 +501,11 @@ tables_in_report = {
 
 
 rule collect_tables:
+    """Collect every table in one flat folder.
+
+    output: every table for people. `index.html` and `index.md` group tables and figures by paper, and name the other
+        pages of the run. `pictures/` has the pictures that tables of examples show in LaTeX
+    """
     input:
         tables=list(table_files().values()),
         pictures=[f"results/reporting/{name}/pictures" for name, paper in papers.items() if paper.tables],

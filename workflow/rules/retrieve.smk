@@ -8,6 +8,10 @@ that wait for them.
 
 
 checkpoint retrieve:
+    """Fetch what the config names and is not there.
+
+    output: a sign that all was fetched, for as long as jobs wait for it
+    """
     output:
         temp("results/retrieved"),
     log:

@@ -21,6 +21,10 @@ def region_encoder(wildcards):
 
 
 rule extract_regions:
+    """Find regions in the images of a part of a corpus, by a detector or as boxes of annotated objects.
+
+    output: captionlab.storage.schemas.regions_schema
+    """
     input:
         images="results/corpora/{corpus}/images.parquet",
         objects=boxed_objects,
@@ -58,6 +62,7 @@ rule extract_regions:
 
 
 rule read_regions:
+    """Read the regions of a part of a corpus from files of features."""
     input:
         images="results/corpora/{corpus}/images.parquet",
         files=lambda wildcards: graph.files_of("regions", wildcards.regions, "files", corpus=wildcards.corpus),
@@ -97,6 +102,12 @@ def scorer_modules(wildcards):
 
 
 rule import_scorer:
+    """Import the weights and the vocabulary of a scorer, published or of another run.
+
+    config: architecture and settings of the scorer
+    weights: weights of the scorer
+    vocabulary: word pieces of the scorer. A scorer that is an encoder has no such file
+    """
     input:
         weights=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "weights")[0],
         vocabulary=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "vocabulary")[0],
@@ -125,6 +136,7 @@ rule import_scorer:
 
 
 rule adopt_encoder:
+    """Make an encoder a scorer."""
     input:
         config=lambda wildcards: f"results/encoders/{settings.scorers[wildcards.scorer].encoder}/config.json",
         weights=lambda wildcards: f"results/encoders/{settings.scorers[wildcards.scorer].encoder}/model.safetensors",
@@ -168,6 +180,11 @@ def word_encoder(wildcards):
 
 
 rule pretrain_scorer:
+    """Train a scorer to match images and captions.
+
+    training: captionlab.storage.schemas.TRAINING
+    matching: captionlab.scorers.schemas.MATCHING. The pairs are of the evaluation split
+    """
     input:
         images=lambda wildcards: f"results/corpora/{settings.scorers[wildcards.scorer].corpus}/images.parquet",
         captions=lambda wildcards: f"results/corpora/{settings.scorers[wildcards.scorer].corpus}/captions.parquet",
@@ -236,6 +253,10 @@ def evaluation_scorer_images(wildcards):
 
 
 rule score_alignment:
+    """Score how well captions match their images, by each scorer of an evaluation.
+
+    output: captionlab.storage.schemas.ALIGNMENT
+    """
     input:
         captions="results/captions/{captioner}/{evaluation}.parquet",
         scorers=evaluation_scorer_files,

@@ -28,6 +28,10 @@ def human_captioner(wildcards):
 
 
 rule sample_stimuli:
+    """Choose the sets of images of the study, and the captions above them.
+
+    output: captionlab.study.schemas.STIMULI
+    """
     input:
         config=lambda wildcards: f"results/encoders/{settings.study.encoder}/config.json",
         weights=lambda wildcards: f"results/encoders/{settings.study.encoder}/model.safetensors",
@@ -72,6 +76,15 @@ def consent_text(wildcards):
 
 
 rule build_study:
+    """Build the study for people to take part in.
+
+    web: the study as a page for any static server: `index.html`, with the optional parameters
+        `?participant=CODE&block=N`, and images
+    psychopy: the study for PsychoPy Builder and Pavlovia: `study.psyexp`, a file of conditions for each block, and
+        images
+    review: a page with every set of images, to look through before anybody is shown them. The page gives the
+        exclusion list
+    """
     input:
         stimuli="results/study/stimuli.parquet",
         images=study_images,
@@ -107,6 +120,10 @@ def simulating_retriever(wildcards):
 
 
 rule simulate_responses:
+    """Let simulated participants take part in the study.
+
+    output: answers of participants that a retriever drives, in the form of the files that the page of the study gives
+    """
     input:
         config=lambda wildcards: f"results/encoders/{simulating_retriever(wildcards)}/config.json",
         weights=lambda wildcards: f"results/encoders/{simulating_retriever(wildcards)}/model.safetensors",
@@ -146,6 +163,14 @@ def responses(wildcards):
 
 
 rule analyse_responses:
+    """Analyse the answers of people or of simulated participants.
+
+    answers: captionlab.study.schemas.ANSWERS
+    participants: captionlab.study.schemas.PARTICIPANTS
+    accuracy: captionlab.study.schemas.ACCURACY
+    pairwise: captionlab.study.schemas.PAIRWISE
+    agreement: captionlab.study.schemas.AGREEMENT
+    """
     input:
         stimuli="results/study/stimuli.parquet",
         responses=responses,

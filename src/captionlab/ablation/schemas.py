@@ -17,7 +17,7 @@ LABELS = TableSchema(
     captions=Column(_INT, "scene captions of the image that have it"),
 )
 CHOSEN = TableSchema(
-    "scenes",
+    "chosen scenes",
     "a scene that is studied",
     ("scene",),
     scene=SCENE,

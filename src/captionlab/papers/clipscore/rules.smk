@@ -33,6 +33,18 @@ def clipscore_judgements(table, labels):
 
 
 rule tabulate_clipscore:
+    """Make the tables of the paper for which `papers.clipscore.judgements` names sets of judgements. A table says how
+    each metric agrees with people, or with simulated judges.
+
+    table1_expert: Kendall's tau with interval on Flickr8k-Expert; the published value, a verdict, the difference from
+        CIDEr
+    table2_cf: Kendall's tau on Flickr8k-CF, with the same columns as for Flickr8k-Expert
+    table3_composite: Kendall's tau on Composite, with the same columns as for Flickr8k-Expert
+    table4_pascal: how often each metric prefers the same caption of a pair as people do, on Pascal-50S
+    table5_foil: how often each metric prefers the true caption of a pair, on FOIL
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
     input:
         correlations=clipscore_judgements("correlations", judged_labels()),
         differences=clipscore_judgements("differences", judged_labels()),

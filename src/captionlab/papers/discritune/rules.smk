@@ -137,6 +137,14 @@ def compared_block(wildcards):
 if discritune:
 
     rule summarise_discritune:
+        """Measure the captioners of the paper and of its ablations.
+
+        values: captionlab.evaluation.schemas.ROLE_VALUES. Rows are means over seeds of the captioners of ablations
+        differences: captionlab.evaluation.schemas.ROLE_DIFFERENCES. Some of the paper's claims are judged by them.
+            Variants are compared with the reference; gains on descriptions with gains on captions of the same images;
+            captioners with each other on corpora that neither was trained on; similarity and fluency with the
+            parent's; colours among the adjectives between types of captions
+        """
         input:
             unpack(summary_inputs),
         output:
@@ -212,6 +220,35 @@ def retrievers_of_variants(wildcards):
 
 
 rule tabulate_discritune:
+    """Make the tables of the paper, and of what it did not print.
+
+    table1_retrieval: P@1 by captioner, corpus and retriever; ours with interval, the published value, a verdict
+    table2_in_domain: BLEU@4, METEOR, CIDEr and SPICE on the corpus that a captioner was trained on
+    table3_cross_domain: BLEU@4, METEOR, CIDEr and SPICE on every other corpus
+    table4_blip_retrieval: P@1 of BLIP, when `papers.discritune.captioners` names it
+    table5_blip: BLEU@4, METEOR, CIDEr and SPICE of BLIP, when `papers.discritune.captioners` names it
+    table6_{people,simulated}: accuracy of people, or of simulated participants, by type of captions; differences,
+        agreement
+    table7_adjectives: adjectives that go with each captioner, by local mutual information; of words that mostly are
+        adjectives
+    table8_baselines: P@1 with other baselines of REINFORCE, and differences from the reference, over seeds; when
+        `papers.discritune.variants` names them
+    table9_rewards: P@1 after finetuning by other rewards, and differences from the reference, over seeds; when
+        `papers.discritune.variants` names them
+    table10_camel: BLEU@4, METEOR, CIDEr and SPICE of CaMEL, when `papers.discritune.captioners` names it
+    table11_lookalikes: P@1 within sets of ten look-alikes, when `papers.discritune.corpora` names `ImageCoDe`
+    table12_hard_distractors: BLEU@4, METEOR, CIDEr and SPICE after finetuning with hard distractors, and differences
+        from the reference, over seeds; when `papers.discritune.variants` names them
+    table13_hard_distractors: P@1 after finetuning with hard distractors, and differences from the reference, over
+        seeds; when `papers.discritune.variants` names them
+    table14_nouns: nouns that go with each captioner, by local mutual information; of words that mostly are nouns
+    learning_rates: P@1 after finetuning at several learning rates, when `papers.discritune.variants` names them; the
+        paper prints no number of its search
+    retrievers: beyond the paper: which retrievers understand captions that another retriever rewarded
+    divergence: beyond the paper: what a penalty for leaving the parent does to P@1 and CIDEr
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
     input:
         unpack(measured_inputs),
         unpack(answer_inputs),
@@ -280,6 +317,7 @@ def screen_inputs(wildcards):
 
 
 rule plot_discritune:
+    """Draw the figures of the paper."""
     input:
         unpack(screen_inputs),
         summary="results/reporting/summary.parquet" if discritune else [],

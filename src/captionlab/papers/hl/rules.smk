@@ -41,6 +41,12 @@ def hl_cells(wildcards):
 
 
 rule summarise_hl:
+    """Measure the models of the paper on each axis.
+
+    values: captionlab.evaluation.schemas.ROLE_VALUES. Rows are metrics of each model on each axis
+    differences: captionlab.evaluation.schemas.ROLE_DIFFERENCES. The paper's claims are judged by them. Each model is
+        compared with each other model
+    """
     input:
         nlg=[f"results/evaluation/nlg/{evaluation}.parquet" for *_, evaluation in hl_trainings()],
         sacrebleu=[
@@ -73,6 +79,13 @@ rule summarise_hl:
 
 
 rule tabulate_hl:
+    """Make the table of the paper.
+
+    tables: CIDEr, SacreBLEU and ROUGE-L of each model on each axis; ours with interval, the published value, a
+        verdict
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
     input:
         values="results/reporting/hl/values.parquet",
         differences="results/reporting/hl/differences.parquet",

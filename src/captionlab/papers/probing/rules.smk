@@ -133,6 +133,11 @@ def metric_inputs(wildcards):
 
 
 rule summarise_probing:
+    """Measure the captions of roles, and constructed captions.
+
+    values: captionlab.evaluation.schemas.ROLE_VALUES
+    differences: captionlab.evaluation.schemas.ROLE_DIFFERENCES. The paper's claims are judged by them
+    """
     input:
         unpack(metric_inputs),
         captions=of_probing("results/captions/{captioner}/{evaluation}.parquet", probing_captioners()),
@@ -218,6 +223,33 @@ def probing_tables():
 
 
 rule tabulate_probing:
+    """Make the tables of the paper, and of what it did not print.
+
+    table1_choices: the CE caption and its nouns in each scorer's template: scores of one image, and how often each
+        scorer would choose which
+    table2_scores: every role by every scorer, and metrics; ours with interval, seeds and n, the published value, a
+        verdict
+    table3_examples: captions of a few images; the HTML shows the images
+    table4_statistics: fluency, length and nouns of each role
+    table5_patterns: patterns of the first training of each role
+    table6_constructed: captions constructed for a few images; the HTML shows the images
+    table7_templates: nouns of CE captions in the published templates, and in those found in each role's captions
+    figure1_patterns: the numbers of Figure 1
+    figure2_replacements: the numbers of Figure 2
+    figure3_visual_words: the numbers of Figure 3
+    figure4_unigrams: the numbers of Figure 4
+    figure4_words: what the paper says of Figure 4 and of sentences: nouns and verbs among the most frequent words,
+        how often a preposition, a verb or "and" connects two noun phrases, and how often each of "and", "but", "at",
+        "near" and "of" does
+    rewards: beyond the paper: which rewards raise the score and keep CIDEr and perplexity
+    generalisation: beyond the paper: how captions trained on one scorer do by the others
+    matching: beyond the paper: accuracy of the scorers that are trained here, or of another run with
+        `matching.parquet`
+    effects: beyond the paper: what each reward does to CLIPScore, objects that are not there, variety and novelty,
+        where the evaluation asks for these
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
     input:
         values="results/reporting/probing/values.parquet",
         differences="results/reporting/probing/differences.parquet",
@@ -270,6 +302,7 @@ rule tabulate_probing:
 
 
 rule plot_probing:
+    """Draw the figures of the paper."""
     input:
         values="results/reporting/probing/values.parquet",
         differences="results/reporting/probing/differences.parquet",

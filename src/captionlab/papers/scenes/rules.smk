@@ -62,6 +62,11 @@ def scenes_job(wildcards):
 
 
 rule summarise_scenes:
+    """Measure what finetuning on scenes changes: captions, attention, overlap of objects, ablation, probes.
+
+    values: captionlab.evaluation.schemas.ROLE_VALUES
+    differences: captionlab.evaluation.schemas.ROLE_DIFFERENCES. The paper's claims are judged by them
+    """
     input:
         summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
@@ -113,6 +118,28 @@ def example_inputs(wildcards):
 
 
 rule tabulate_scenes:
+    """Make the tables of the paper, and of what it did not print.
+
+    table1_metrics: metrics of scene captions before and over the epochs of finetuning; ours with interval, the
+        published value, a verdict
+    table2_overlap: overlap of the most attended with the most frequent objects of each scene, and what uniform
+        attention gives
+    table3_objects: the objects that tell a scene
+    table4_probes: F1 of probes of scenes before and after finetuning, intact and ablated
+    table5_samples: images of each split, and how many can be ablated of 1, 2, 3 diagnostic objects
+    table6_classifiers: F1 of both classifiers with a control task
+    table7_splits: F1 of probes with more and fewer training images
+    table8_examples: Table 8: images of the corpus with what people wrote of their objects and of their scene; and the
+        captions of Figure 2, before and after finetuning
+    figure4_attention: the numbers of Figure 4
+    figure5_examples: the captions of Figure 5, with images
+    figure6_ablation: the numbers of Figures 6, 7 and 12
+    figure9_classes: the numbers of Figures 8, 9 and 13
+    figure10_special_tokens: the numbers of Figure 10
+    object_probes: beyond the paper: F1 of probes of the objects of images, before and after finetuning on scenes
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
     input:
         unpack(example_inputs),
         values="results/reporting/scenes/values.parquet",
@@ -152,6 +179,7 @@ rule tabulate_scenes:
 
 
 rule plot_scenes:
+    """Draw the figures of the paper."""
     input:
         unpack(example_inputs),
         values="results/reporting/scenes/values.parquet",
