@@ -69,3 +69,10 @@ def test_every_paper_of_the_readme_is_cited():
     assert len(rows) == len(list(papers))
     cited = {(r["authors"][0]["family-names"], str(r["year"]), r["title"]) for r in CITATION["references"]}
     assert cited == set(rows)
+
+
+def test_snakemake_finds_nothing_in_the_rules_but_that_input_functions_stand_above_them():
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = set(re.findall(r"^ +\* (.*):$", done.stderr, re.MULTILINE))
+    assert found == {"Mixed rules and functions in same snakefile."}, done.stderr
