@@ -1,4 +1,4 @@
-"""captionlab: from images to the tables of three captioning papers.
+"""captionlab: from images to the tables of captioning papers.
 
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """

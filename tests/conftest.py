@@ -65,7 +65,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def answers(request: pytest.FixtureRequest, tmp_path: Path) -> Answers:
-    """Holds the sentences that bad input gets against `tests/bad_input.md`."""
+    """Return what checks the sentences that bad input gets and lists them in `tests/bad_input.md`."""
     test = Path(request.node.path).relative_to(Path(__file__).parent).as_posix()
     return Answers(f"{test}::{request.function.__name__}", tmp_path, request.config.getoption("--update-answers"))
 

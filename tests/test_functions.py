@@ -1,6 +1,8 @@
-"""Functions fit a screen."""
+"""Functions fit a screen, and functions of rules have names of their own."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,3 +24,12 @@ def test_no_function_is_longer_than_a_screen():
     assert len(found) > 1000
     longer = {name for name, node in found if node.end_lineno - node.lineno + 1 > LONGEST}
     assert not longer
+
+
+def test_no_two_files_of_rules_define_the_same_name():
+    """Snakemake includes all of them into one namespace, so the last definition would serve both."""
+    files = [*(ROOT / "workflow" / "rules").glob("*.smk"), *(ROOT / "src").rglob("rules.smk")]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    defined = [name for text in texts for name in {*re.findall(r"^ *def (\w+)\(", text, re.MULTILINE)}]
+    assert len(defined) > 100
+    assert [name for name, count in Counter(defined).items() if count > 1] == []

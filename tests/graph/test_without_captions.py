@@ -40,6 +40,14 @@ def test_beside_a_corpus_with_captions_it_alone_is_left_out(planned):
     assert plan.job("summarise_evaluation").params["unreferenced"] == ["mine"]
 
 
+def test_tars_whose_captions_are_text_files_have_captions(planned):
+    config = config_with(["world", "tars"])
+    config["corpora"]["tars"] = {"reader": "webdataset", "tars": {"test": "web.tar"}}  # no key says where they are
+    plan = planned(config, present=["web.tar"])
+    assert plan.job("score_nlg", evaluation="one").params["corpora"] == ["world", "tars"]
+    assert plan.job("summarise_evaluation").params["unreferenced"] == []
+
+
 @pytest.mark.parametrize(("references", "wanted"), [(True, 0), (False, 1)])
 def test_commands_that_want_references_are_not_planned(references, wanted):
     config = config_with(["mine"], metrics=["theirs"])

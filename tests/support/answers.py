@@ -1,7 +1,7 @@
 """The table of bad input: what a user may do wrong, and the sentence that they get for it.
 
-`tests/bad_input.md` is made from the tests that hold these sentences: `pytest -n 0 --update-answers` writes the rows of
-the tests that it runs anew. Without the option each row must be there as it is.
+`tests/bad_input.md` is made from the tests that get these sentences: `pytest -n 0 --update-answers` writes the rows of
+the tests that it runs anew. Without the option the test and the input of each row must be there.
 """
 
 import re

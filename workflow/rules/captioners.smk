@@ -16,7 +16,7 @@ def training_references(wildcards):
     """The captions of the training corpus, if the objective, the validation or the reward reads references."""
     captioner = settings.captioners[wildcards.captioner]
     kinds = [reward["kind"] for reward in graph.rewards(wildcards.captioner)]
-    needed = captioner.validation or captioner.objective.kind in ("cross-entropy", "mlm")
+    needed = captioner.validation or graph.facts("training.objectives", captioner.objective.kind).of_references
     needed = needed or any(graph.facts("training.rewards", kind).references for kind in kinds)
     return [f"results/corpora/{captioner.corpus}/captions.parquet"] if needed else []
 

@@ -28,7 +28,7 @@ tagger = graph.tagger
 
 def has_captions(corpus):
     """Whether people described the images of a corpus; a corpus with `captions: null` has none."""
-    return getattr(settings.corpora[corpus], "captions", "") is not None
+    return graph.block("corpora", corpus).get("captions", "") is not None
 
 
 def is_human(wildcards):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from captionlab.config.model import Block, Model
+from captionlab.config.model import Block
 from captionlab.config.names import hint, lookup_in
 from captionlab.config.sections import config_model
 from captionlab.config.walking import alternatives, key_of_family, type_at
@@ -43,18 +43,18 @@ class Checked(NamedTuple):
 
     sentences: list[str]
     whole: bool
-    config: Model | None
 
 
 def check(config: Block) -> Checked:
     """Hold a config against the models."""
     context = {"config": config, "lookup": lookup_in(config)}
     try:
-        return Checked([], True, config_model().model_validate(config, context=context))
+        config_model().model_validate(config, context=context)
+        return Checked([], True)
     except ValidationError as failure:
         errors = failure.errors(include_url=False)
         sentences = list(dict.fromkeys(_sentences(config, errors)))
-        return Checked(sentences, all(error["type"] == "rules" for error in errors), None)
+        return Checked(sentences, all(error["type"] == "rules" for error in errors))
 
 
 def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Facts of the families of models, readers, rewards and metrics, without importing their networks and libraries."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from captionlab import plugins
@@ -66,8 +66,3 @@ def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tup
             yield from rewards_in(part["reward"], f"{where}.of.{number}.reward")
         else:
             yield from rewards_in(part, f"{where}.of.{number}")
-
-
-def a_family(names: Iterable[str]) -> str:
-    """One of these families, for a sentence."""
-    return " or ".join(f"a {name}" for name in names)

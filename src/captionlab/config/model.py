@@ -53,11 +53,6 @@ class Model(BaseModel):
                     wrong = f"{{place}}.{key} is {number}, which does not divide {whole}, {total}"
                     yield f"{wrong}; write {fitting}, or another {whole}"
 
-    @property
-    def written(self) -> frozenset[str]:
-        """Return the keys that the config gives, defaults aside."""
-        return frozenset(self.model_fields_set)
-
 
 @dataclass(frozen=True)
 class Divides:

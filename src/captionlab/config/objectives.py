@@ -13,5 +13,7 @@ class ObjectiveFacts:
 
     predicts: Prediction = "next-word"
     """what a captioner must be able to predict; the facts of its family say what it predicts"""
+    dropout: bool = True
+    """whether there is dropout in a training by it, if its block has no key `dropout`"""
     of_references: bool = False
     """whether references are learnt, so that a captioner can be trained by it from scratch"""

@@ -1,6 +1,6 @@
-"""What the parts of a config say of each other that its schema does not: parents, objectives, what must fit by number.
+"""What the parts of a config say of each other that its models do not: parents, objectives, what must fit by number.
 
-The config fits its schema, so that every name leads somewhere, and has all defaults.
+The config fits its models, so that every name leads somewhere, and has all defaults.
 """
 
 import shlex
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import product
 
+from captionlab import plugins
 from captionlab.config.blocks import (
     GIVEN,
     TRAINING_DECODINGS,
@@ -17,8 +18,8 @@ from captionlab.config.blocks import (
     model_kind,
     root_of,
 )
-from captionlab.config.families import a_family, captioners, judgement_readers, readers, rewards_in, score_tables
-from captionlab.config.names import hint
+from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
+from captionlab.config.names import a_family, hint
 from captionlab.config.roles import ROLES
 from captionlab.config.snapshots import snapshot_mistakes
 
@@ -187,10 +188,11 @@ def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: i
 
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """What an optimizer asks of its corpus, and its keys of each other."""
-    optimizer = block["optimizer"]
-    objective, dropped = block.get("objective", {"kind": ""}), block.get("lora", {}).get("dropout")
-    if dropped and not objective.get("dropout", objective["kind"] != "grpo"):
-        yield f"{where}.lora.dropout is {dropped}, and its objective trains without dropout; leave it out"
+    optimizer, dropped = block["optimizer"], block.get("lora", {}).get("dropout")
+    if dropped and (objective := block.get("objective")):
+        facts = plugins.facts("training.objectives")[objective["kind"]]
+        if not objective.get("dropout", facts.dropout):
+            yield f"{where}.lora.dropout is {dropped}, and its objective trains without dropout; leave it out"
     if config["corpora"][block["corpus"]].get("images", "") is None:
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
     yield from _caption_mistakes(config, where, block["corpus"], "nothing can be trained on it")

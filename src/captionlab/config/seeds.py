@@ -1,7 +1,7 @@
 """Blocks with `seeds` as the trainings that they stand for, and what names them.
 
 The first training is called as the block, so that it is there already where it was trained alone; the others have their
-seed behind its name. A name of such a block means all of its trainings where the schema says so. Elsewhere it means,
+seed behind its name. A name of such a block means all of its trainings where `Ref` has `trainings`. Elsewhere it means,
 in a block with seeds, the training of the same seed, and in any other the first.
 """
 

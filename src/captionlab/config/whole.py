@@ -36,7 +36,7 @@ def checked(config: Block, root: Path) -> Block:
     known = reused.with_families()
     try:
         check_papers()
-        mistakes, whole, _ = check(known)
+        mistakes, whole = check(known)
     except PluginError as error:
         raise ConfigError(str(error)) from error
     mistakes += reused.mistakes

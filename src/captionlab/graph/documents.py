@@ -94,7 +94,6 @@ class Documents(Scores):
         """The job that trained a model, below the folders of logs, measurements and provenance."""
         return f"{TRAINING[section][self._way(section, name)]}/{training_of(name)}"
 
-    # ------------------------------------------------------------------------------------------------ files
     # --------------------------------------------------------------------------------------------- facts
 
     def described_models(self, trained: bool = False) -> list[Block]:

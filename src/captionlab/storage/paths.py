@@ -14,10 +14,8 @@ BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"
 RETRIEVED = f"{RESULTS}/retrieved"
 SPICE_MODELS = f"{RESULTS}/spice/models"
-LANGUAGE_MODEL = f"{RESULTS}/language/model.arpa"
 ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 CARD = "README.md"  # model card, beside the weights, where hubs look for it
-SIMULATED_RESPONSES = f"{RESULTS}/study/simulated/responses.csv"
 # Files that come with the workflow and are not part of a run.
 RESOURCES = Path(__file__).parents[3] / "resources"
 # Lists of categories of objects among the resources, by their names in a config.
@@ -41,14 +39,9 @@ class _Files:
             raise TypeError(f"{self.pattern} takes {', '.join(self.names)}, not {[*given, *named]}")
         return self.pattern.format_map({name: f"{{{name}}}" for name in self.names} | names)
 
-    def named(self, *tables: str, **others: str) -> dict[str, str]:
-        """Return several tables by name, as named inputs or outputs of a rule."""
-        return {table: self(table=table, **others) for table in tables}
-
 
 # Log, cost and provenance of a job, which is named by its rule, followed by its wildcards.
 log = _Files("logs/{job}.log", "job")
-cost = _Files("cost/{job}.parquet", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
 tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the TensorBoard curves of a training
@@ -64,21 +57,16 @@ scorer = _Files("scorers/{scorer}/{file}", "file")
 captioner = _Files("captioners/{captioner}/{file}", "file")
 export = _Files("exports/{captioner}")  # folder of a captioner in the layout of other libraries
 model = _Files("{kind}/{name}/{file}", "file")  # kind: captioners, encoders or scorers
-references = _Files("evaluation/references/{corpus}.parquet")  # tokenised
-parses = _Files("spice/parses/{corpus}.parquet")  # of references, for SPICE
 evaluation = _Files("evaluation/{captioner}/{evaluation}/{table}.parquet", "table")  # tokens, or scores of captions
 nlg = _Files("evaluation/nlg/{evaluation}.parquet")  # scores of captions against references, all captioners together
 language = _Files("language/{captioner}/{evaluation}/{table}.parquet", "table")
-tagged_references = _Files("language/references/{corpus}.parquet")
 of_captioner = _Files("{stage}/{captioner}/{table}.parquet", "stage", "table")  # stages attention, ablation, probes
-attention = _Files("attention/{table}.parquet", "table")  # about both captioners
 ablation = _Files("ablation/{table}.parquet", "table")  # about both captioners
 study = _Files("study/{file}", "file")
 answers = _Files("study/{participants}/{table}.parquet", "table")  # of people or of simulated participants
 # Tables of a set of judged captions: candidates, ratings, preferences, correlations or differences.
 judgements = _Files("judgements/{judgements}/{table}.parquet", "table")
 reporting = _Files("reporting/{name}", "name")  # inputs of tables, and each table before it is collected
-figure = _Files("figures/{name}{ending}", "name", "ending")  # endings: captionlab.reporting.paper.FIGURE_FILES
 table = _Files("tables/{table}")  # a file of a table
 browser = _Files("browser/{file}")  # a file of the page that shows captions
 

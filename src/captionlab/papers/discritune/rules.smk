@@ -81,7 +81,7 @@ def captions_with_parents(path):
     return files
 
 
-def caption_types(wildcards=None):
+def distinguished_captioners():
     """The captioners whose words are told apart."""
     return sorted((settings.language and settings.language.caption_types) or studied_captioners())
 
@@ -115,7 +115,7 @@ def summary_inputs(wildcards):
         "spice": scores_of("spice", places),
         "measures": captions_with_parents("results/language/{captioner}/{evaluation}/measures.parquet"),
         "tokens": captions_with_parents("results/evaluation/{captioner}/{evaluation}/tokens.parquet"),
-        "tags": of_language("tags", caption_types()),
+        "tags": of_language("tags", distinguished_captioners()),
         "variant_captions": [
             f"results/captions/{captioner}/{evaluation}.parquet"
             for captioner, evaluation in sorted(evaluated_variants())
@@ -279,7 +279,7 @@ rule tabulate_discritune:
         participants=participants(),
         study_captioners=settings.study.captioners if settings.study else [],
         study_corpus=settings.study.corpus if settings.study else None,
-        caption_types=caption_types() if settings.language else [],
+        caption_types=distinguished_captioners() if settings.language else [],
         provenance=lambda wildcards: graph.provenance(),
     message:
         "make the tables of the discritune paper"

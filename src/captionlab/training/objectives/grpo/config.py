@@ -8,7 +8,7 @@ from captionlab.config.model import Ref
 from captionlab.config.objectives import ObjectiveFacts
 from captionlab.config.training import AnyReward, Objective
 
-FACTS = ObjectiveFacts()
+FACTS = ObjectiveFacts(dropout=False)
 
 
 class Config(Objective):
