@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.checkouts import ROOT, make_repository
+from support.running import FUNCTIONS_BESIDE_RULES, lint
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 REPOSITORY, TAG = PROJECT["urls"]["Repository"], f"v{PROJECT['version']}"
@@ -107,13 +108,13 @@ def test_a_module_from_a_repository_of_this_machine_is_planned(tmp_path, reposit
 
 
 @pytest.mark.slow
-def test_the_catalogue_finds_no_fault(repository, stock, environment):
+def test_the_catalogue_finds_functions_beside_rules_and_nothing_else(repository, stock, environment):
     """It looks for these files, and runs Snakemake's linter and snakefmt in a clone, with nothing else installed."""
     settings = yaml.safe_load((repository / ".snakemake-workflow-catalog.yml").read_text())
     assert settings["usage"]["software-stack-deployment"] == {"conda": True}
     assert settings["usage"]["mandatory-flags"]["flags"] == "--sdm conda"
     assert all((repository / name).exists() for name in ("config/README.md", "LICENSE", "workflow/Snakefile"))
     assert {"snakemake", "workflow"} <= set(re.findall(r"\w+", (repository / "README.md").read_text().lower()))
-    run([str(stock / "snakemake"), "--lint"], repository, environment)
+    assert lint([str(stock / "snakemake")], repository, environment) == {FUNCTIONS_BESIDE_RULES}
     rules = [str(path) for path in sorted((repository / "workflow" / "rules").glob("*.smk"))]
     run([sys.executable, "-m", "snakefmt", "--check", "workflow/Snakefile", *rules], repository, environment)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from support.records import python_path
 
 TESTS = Path(__file__).parents[1]
 SCRIPTS = TESTS.parent / "workflow" / "scripts"
+
+# What the linter says of the design: an input function stands directly above its rule.
+FUNCTIONS_BESIDE_RULES = "Mixed rules and functions in same snakefile."
 
 File = str | os.PathLike[str]
 # By name, one file or several; or all of them in a list.
@@ -83,3 +87,10 @@ def _named(files: Namedlist, given: Files) -> Namedlist:
         files.extend(map(os.fspath, value if several else [value]))
         files._set_name(name, start, end=len(files) if several else None)
     return files
+
+
+def lint(snakemake: Sequence[str], checkout: Path, environment: Mapping[str, str] | None = None) -> set[str]:
+    """Return the titles of everything that Snakemake's linter finds in a checkout."""
+    done = subprocess.run([*snakemake, "--lint"], cwd=checkout, env=environment, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return set(re.findall(r"^ +\* (.*):$", done.stderr, re.MULTILINE))
