@@ -23,6 +23,7 @@ class Cases:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         tagged = [Annotated[model, Tag(f"<{name}>")] for name, model in self.models().items()]
+        # `|` cannot join a list whose length is not known here.
         whole = Union[tuple(tagged)] if len(tagged) > 1 else tagged[0]  # noqa: UP007
         return handler.generate_schema(Annotated[whole, Discriminator(self._tag)])
 

@@ -117,6 +117,7 @@ def _models() -> dict[str, Any]:
     forms = {"encoder": "Adopted", "weights": "Imported", "trained": "Trained"}
     found: dict[str, Any] = {"run": ReusedScorer}
     for form, model in forms.items():
+        # The default binds `model` of this round; mypy cannot infer the type of such a lambda.
         cases = cases_by("family", lambda model=model: plugin_models("scorers", model))  # type: ignore[misc]
         found[form] = Annotated[Scorer, cases]
     return found

@@ -60,6 +60,7 @@ def config_model() -> type[Model]:
     papers = create_model("Papers", __base__=Model, **blocks)
     judgements = Annotated[Judgements, cases_by("reader", judgement_models)]
     sections: dict[str, Any] = {
+        # The model is built from the metrics that are there, so mypy does not know it as a type.
         "evaluations": (dict[Name, evaluation_model()], Field({})),  # type: ignore[misc]
         "judgements": (dict[Name, judgements], Field({})),
         "papers": (papers, Field(papers.model_construct())),
