@@ -26,9 +26,9 @@ def published(path: str) -> Iterator[tuple[str, Template]]:
             yield row["model"], Template.read(row["template"])
 
 
-def mined(snakemake: Any) -> Iterator[tuple[str, Template]]:
-    """Yield for each captioner the template of the most frequent pattern in its captions, over all corpora."""
-    for model, path in zip(snakemake.params.mined, snakemake.input.mined, strict=True):
+def mined(models: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[str, Template]]:
+    """Yield for each captioner the template of the most frequent pattern in its tagged captions, over all corpora."""
+    for model, path in zip(models, tables, strict=True):
         captions = [tagged(row["words"], row["tags"]) for row in read_table(path, TAGGED).to_pylist()]
         for pattern in mine(captions, max_patterns=1):
             template = template_of(pattern, captions)
@@ -70,7 +70,7 @@ def main(snakemake):
     replacements = config.get("replacements", {})
     templates = {}
     for source in config.get("templates", ()):
-        found = published(inputs.templates) if source == "published" else mined(snakemake)
+        found = published(inputs.templates) if source == "published" else mined(params.mined, inputs.mined)
         templates |= {(model, source): template for model, template in found}
     replaced = {key: replacements[key] for key in ("shares", "others") if key in replacements}
     plan = Plan(**replaced, templates=templates, counts=config.get("nouns", ()), seed=params.seed)

@@ -20,30 +20,33 @@ from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.itm import MatchingBatches, MatchingObjective, Negatives, align_words, examine
 
 
-def pairs(snakemake, ids):
-    """Return the captions of images, and a source of negatives among these captions."""
-    texts = references(snakemake.input.captions, ids)
-    embeddings = load_embeddings(snakemake.input.neighbours, ids).values
-    alike = max(1, round(snakemake.params.config["negatives"]["nearest"] * len(ids)))
+def pairs(captions, features, ids, share):
+    """Return the captions of images, and a source of negatives among these captions.
+
+    Hard negatives are captions of the `share` of images whose `features` are nearest.
+    """
+    texts = references(captions, ids)
+    embeddings = load_embeddings(features, ids).values
+    alike = max(1, round(share * len(ids)))
     return texts, Negatives(texts, nearest(embeddings, min(alike, len(ids) - 1))[0].numpy())
 
 
 @parallel_script
 def main(snakemake):
-    params, config = snakemake.params, snakemake.params.config
-    regions = RegionTable(snakemake.input.regions)
-    ids = training_images(snakemake.input.images)
-    texts, negatives = pairs(snakemake, ids)
+    inputs, params, config = snakemake.input, snakemake.params, snakemake.params.config
+    regions = RegionTable(inputs.regions)
+    ids = training_images(inputs.images)
+    texts, negatives = pairs(inputs.captions, inputs.neighbours, ids, config["negatives"]["nearest"])
     torch.manual_seed(params.seed)
     scorer = new_scorer(config, (text for of_image in texts for text in of_image), regions.region_size, device())
     if config["word_embeddings"] == "encoder":
-        align_words(scorer, load_encoder(folder_of(snakemake.input.encoder_weights[0]), device()))
+        align_words(scorer, load_encoder(folder_of(inputs.encoder_weights[0]), device()))
     hard, size = config["negatives"]["hard"], config["optimizer"]["batch"]
     batches = MatchingBatches(ids, regions, texts, negatives, hard, size, params.seed, device())
     training = Training(
         rule=snakemake.rule,
         params=dict(snakemake.params.items()),
-        images=snakemake.input.images,
+        images=inputs.images,
         weights=snakemake.output.weights,
         log=snakemake.output.training,
         checkpoints=snakemake.config.get("checkpoints", {}),
@@ -53,9 +56,9 @@ def main(snakemake):
     if not is_first():
         return
     scorer.eval()
-    ids = evaluated_images(snakemake.input.images, paths.owner_of(snakemake.input.images), params.split)
-    texts, negatives = pairs(snakemake, ids)
-    images = ScorerImages(scorer, snakemake.input.regions, device())
+    ids = evaluated_images(inputs.images, paths.owner_of(inputs.images), params.split)
+    texts, negatives = pairs(inputs.captions, inputs.neighbours, ids, config["negatives"]["nearest"])
+    images = ScorerImages(scorer, inputs.regions, device())
     found = examine(scorer, images, ids, texts, negatives, params.split, params.seed)
     write_table(snakemake.output.matching, MATCHING, found)
     save_scorer(scorer, folder_of(snakemake.output.weights), {"config": config, "seed": params.seed})

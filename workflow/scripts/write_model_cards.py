@@ -17,9 +17,8 @@ from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_table
 
 
-def trained_models(snakemake, results: Path) -> list[Trained]:
-    """Return the trained models, in the order of the parameter `models`, which is the order of the files."""
-    inputs = snakemake.input
+def trained_models(models: list[dict], inputs, results: Path) -> list[Trained]:
+    """Return the trained models in the order of their descriptions, `models`, which is the order of the files."""
     matching = {paths.owner_of(path): read_table(path, MATCHING).to_pylist() for path in inputs.matching}
     return [
         Trained(
@@ -33,7 +32,7 @@ def trained_models(snakemake, results: Path) -> list[Trained]:
             matching=matching.get(described["name"], []) if described["section"] == "scorers" else [],
         )
         for described, config, weights, training in zip(
-            snakemake.params.models, inputs.configs, inputs.weights, inputs.training, strict=True
+            models, inputs.configs, inputs.weights, inputs.training, strict=True
         )
     ]
 
@@ -58,5 +57,5 @@ def main(snakemake):
         software=read_yaml(inputs.software),
     )
     results = paths.results_of(snakemake.log[0])
-    for model, path in zip(trained_models(snakemake, results), snakemake.output.cards, strict=True):
+    for model, path in zip(trained_models(params.models, inputs, results), snakemake.output.cards, strict=True):
         write_text(path, card_text(model, context))
