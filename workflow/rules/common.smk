@@ -141,3 +141,27 @@ def analysed_decoding(wildcards):
 def min_captions(wildcards):
     """How many captions of an image must name a scene for the image to depict it."""
     return graph.block("scene_analysis", "labels", only=["min_captions"])
+
+
+def training_images(wildcards):
+    """The tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
+    return graph.images_for("captioners", wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
+
+
+def training_references(wildcards):
+    """The captions of the training corpus, if the objective, the validation or the reward reads references."""
+    captioner = settings.captioners[wildcards.captioner]
+    kinds = [reward["kind"] for reward in graph.rewards(wildcards.captioner)]
+    needed = captioner.validation or graph.facts("training.objectives", captioner.objective.kind).of_references
+    needed = needed or any(graph.facts("training.rewards", kind).references for kind in kinds)
+    return [f"results/corpora/{captioner.corpus}/captions.parquet"] if needed else []
+
+
+def training_config(wildcards):
+    """What a training or an import depends on, beside its inputs."""
+    return graph.training(wildcards.captioner)
+
+
+def training_modules(wildcards):
+    """The modules of the family, the objective, the rewards, and the models that rewards ask."""
+    return graph.training_modules(wildcards.captioner)

@@ -156,6 +156,10 @@ def _rows(model: Any, before: str = "") -> Iterator[Row]:
             yield from _rows(inner, f"{before}{key}.")
 
 
+# Blocks with a section of their own on the page.
+_SECTIONS = ("lora", "objective", "optimizer", "reward", "validation")
+
+
 def _inner(field: FieldInfo) -> type[Model] | None:
     """Return the model of a block whose keys are shown with those of the block around it."""
     shown_elsewhere = {training.Optimizer, training.Validation, training.Lora}
@@ -180,7 +184,8 @@ def _values(part: ValueType) -> str:
     if part.has(FileMark):
         return "path"
     if any(isinstance(mark, Cases) for mark in part.marks) or part.model is not None:
-        return f"block `{part.type.__name__.lower()}`" if part.model is not None else "block"
+        name = part.type.__name__.lower() if part.model is not None else ""
+        return f"block [`{name}`](#{name})" if name in _SECTIONS else f"block `{name}`" if name else "block"
     kind, arguments = get_origin(part.type), get_args(part.type)
     if kind is Literal:
         return ", ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in arguments)
