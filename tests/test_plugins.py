@@ -18,6 +18,11 @@ def test_every_plugin_has_facts_and_a_module_that_works(package):
         assert importlib.util.find_spec(work_module(package, name))
 
 
+def clear():
+    names.cache_clear()
+    facts.cache_clear()
+
+
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
     """The folder of a plug-in, the only one of the scorers."""
@@ -25,9 +30,9 @@ def mine(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     monkeypatch.setattr(plugins, "ROOT", tmp_path / "captionlab")
     monkeypatch.setattr("captionlab.scorers.__path__", [str(folder.parent)])
-    names.cache_clear()
+    clear()
     yield folder
-    names.cache_clear()
+    clear()
 
 
 def test_a_plugin_without_a_config_or_without_facts_is_named(mine):

@@ -9,6 +9,7 @@ modules by name.
 
 import ast
 import importlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -50,7 +51,8 @@ def config_module(package: str, name: str) -> ModuleType:
     return importlib.import_module(module)
 
 
-def facts(package: str) -> dict[str, Any]:
+@cache
+def facts(package: str) -> Mapping[str, Any]:
     """Return FACTS of each plug-in of a package, by name. Raises PluginError for a plug-in without FACTS."""
     found = {}
     for name in names(package):

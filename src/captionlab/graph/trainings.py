@@ -122,5 +122,5 @@ class Trainings(Models):
 
 def _of_references(kind: str | None) -> bool:
     """Return whether references are learnt by an objective of this kind."""
-    facts = plugins.facts("training.objectives")
-    return kind in facts and facts[kind].of_references
+    facts = plugins.facts("training.objectives").get(kind or "")
+    return facts is not None and facts.of_references
