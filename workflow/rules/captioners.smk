@@ -1,19 +1,16 @@
 """Captioners: trained here from scratch, imported (published weights, or weights of another run), or snapshots.
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
-Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet,
-training_captions.parquet and snapshots/, of which each snapshot becomes the captioner {captioner}@{snapshot}; where it
-is asked for, results/exports/{captioner}/, which other libraries read
 """
 
 
 def training_images(wildcards):
-    """The tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
+    """Return the tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
     return graph.images_for("captioners", wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
 
 
 def training_references(wildcards):
-    """The captions of the training corpus, if the objective, the validation or the reward reads references."""
+    """Return the captions of the training corpus, if the objective, the validation or the reward reads references."""
     captioner = settings.captioners[wildcards.captioner]
     kinds = [reward["kind"] for reward in graph.rewards(wildcards.captioner)]
     needed = captioner.validation or graph.facts("training.objectives", captioner.objective.kind).of_references
@@ -22,12 +19,12 @@ def training_references(wildcards):
 
 
 def training_config(wildcards):
-    """What a training or an import depends on, beside its inputs."""
+    """Return the parameters of a training or an import, beside its inputs."""
     return graph.training(wildcards.captioner)
 
 
 def training_modules(wildcards):
-    """The modules of the family, the objective, the rewards, and the models that rewards ask."""
+    """Return the modules of the family, the objective, the rewards, and the models that rewards ask."""
     return graph.training_modules(wildcards.captioner)
 
 
@@ -143,7 +140,7 @@ rule take_snapshot:
 
 
 def image_side(wildcards):
-    """The weights of the encoder whose patches a captioner reads."""
+    """Return the weights of the encoder whose patches a captioner reads."""
     encoder = settings.encoders.get(getattr(graph.root_of(wildcards.captioner), "encoder", None))
     patches = getattr(encoder, "patches_of", None)
     return [f"results/encoders/{patches}/model.safetensors"] if patches else []
