@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def is_free(folder: Path) -> bool:
-    """Whether a folder is empty or was made by this program, so that a build may empty it."""
+    """Return whether a build may empty a folder: it is empty or was made by this program."""
     return not any(folder.iterdir()) or (folder / MARKER).is_file()
 
 

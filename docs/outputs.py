@@ -5,8 +5,8 @@
 The docstring of a rule has a line for each output, `name: meaning`. The name is the name of the output, or what stands
 in place of {name} or {table} in its path, or `output` if the output has no name. The meaning of a Parquet file starts
 with its schema, such as captionlab.storage.schemas.IMAGES, which says what a row and each column is. If several rules
-make a file, such as the weights of imported and of trained captioners, the first of them says what it is. What a figure
-shows is said by its caption in the folder `report/` of its paper.
+make a file, such as the weights of imported and of trained captioners, the first rule says what it is. The meaning
+of a figure is its caption in the folder `report/` of its paper.
 """
 
 import ast
@@ -34,7 +34,7 @@ _NAME = re.compile(r"\{(?:name|table)\}")
 
 @dataclass
 class File:
-    """A file, or the files of a pattern: what it is, the schema of a Parquet file, and the rules that make it."""
+    """A file, or the files of a pattern: its meaning, the schema of a Parquet file, and the rules that make it."""
 
     path: str
     meaning: str
@@ -42,7 +42,7 @@ class File:
     rules: list[str]
 
     def matches(self, path: str) -> bool:
-        """Return whether a path is one of these files."""
+        """Return whether a path is this file, or one of the files of the pattern."""
         pattern = re.sub(r"\\\{\w+\\\}|\\\*", "[^/]+", re.escape(self.path.removesuffix("/")))
         alternatives = pattern.replace(r"\{", "(").replace(",", "|").replace(r"\}", ")")
         return bool(re.fullmatch(alternatives, path))
@@ -95,7 +95,7 @@ def outputs_of(body: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _text(node: ast.AST) -> str:
-    """Return a string or an f-string as it is written, and '' for other code."""
+    """Return the source text of a string or an f-string, and '' for other code."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_text(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
@@ -124,7 +124,7 @@ def _files(path: str, meaning: str, rule: str) -> Iterator[File]:
 def stages() -> dict[str, list[File]]:
     """Return the files of each stage and paper, by the docstring of its file with rules.
 
-    A file that several rules make is where the first of them is, with the meaning that this rule gives it.
+    If several rules make a file, its stage and its meaning are from the first rule.
     """
     known: dict[str, File] = {}
     found: dict[str, list[File]] = {}

@@ -34,7 +34,7 @@ class NestedLists(Extension):
 
 
 def on_config(config: ProperDocsConfig) -> ProperDocsConfig:
-    """Complete the configuration by what stands elsewhere: address and version, and the packages in floor order."""
+    """Complete the configuration with the address, the version and the packages in floor order."""
     config.repo_url, config.repo_name = PROJECT["project"]["urls"]["Repository"], "GitHub"
     config.edit_uri = "edit/main/"
     config.copyright = f"captionlab {PROJECT['project']['version']}"
@@ -46,7 +46,7 @@ def on_config(config: ProperDocsConfig) -> ProperDocsConfig:
 
 
 def on_files(files: Files, config: ProperDocsConfig) -> Files:
-    """The files of the site: those of the theme, Markdown of the repository, images, the reference and the gallery."""
+    """Return the files of the site: theme, Markdown of the repository, images, reference and gallery."""
     kept = [file for file in files if file.src_dir != config.docs_dir]
     repository = [
         File(path.relative_to(ROOT).as_posix(), str(ROOT), config.site_dir, config.use_directory_urls)
@@ -74,20 +74,21 @@ def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files:
 
 
 def floors() -> list[list[str]]:
-    """Packages and modules of captionlab, floor by floor from the top, as import-linter holds them."""
+    """Return the packages and modules of captionlab, floor by floor from the top, as import-linter checks them."""
     [contract] = [one for one in PROJECT["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
     return [re.split(r" *[:|] *", layer) for layer in contract["layers"]]
 
 
 def is_package(name: str) -> bool:
-    """Whether a part of captionlab is a package, and no single module."""
+    """Return whether a part of captionlab is a package and not a single module."""
     return (SOURCE / name).is_dir()
 
 
 def reference_pages() -> dict[str, str]:
-    """Markdown of the Python reference by file name: a page for each package, one for all modules, and a list of them.
+    """Return the Markdown of the Python reference by file name.
 
-    mkdocstrings puts the docstrings where a line begins with three colons.
+    Each package has a page, all modules share a page, and a page lists both. mkdocstrings puts the docstrings where a
+    line begins with three colons.
     """
     rows = ["| package or module | |", "| --- | --- |"]
     pages = {MODULES: "# Modules of captionlab\n\nWhat everyone uses.\n"}
@@ -110,14 +111,14 @@ def reference_pages() -> dict[str, str]:
 
 
 def summary(name: str) -> str:
-    """First paragraph of the docstring of a package or module of captionlab."""
+    """Return the first paragraph of the docstring of a package or module of captionlab."""
     path = SOURCE / name / "__init__.py" if is_package(name) else SOURCE / f"{name}.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return " ".join(docstring.split("\n\n")[0].split())
 
 
 def gallery_files(config: ProperDocsConfig) -> list[File]:
-    """The gallery's page, and the tables and figures of the run that it shows, as the run made them."""
+    """Return the gallery's page, and the tables and figures of the run that it shows, as the run made them."""
     results = ROOT / config.extra["results"]
     shown = [
         path
@@ -138,7 +139,7 @@ def gallery_files(config: ProperDocsConfig) -> list[File]:
 
 
 def gallery(results: Path) -> str:
-    """Markdown of the gallery of a run; `results` is its folder of that name."""
+    """Return the Markdown of the gallery of a run; `results` is the folder of its results."""
     index = results / "tables" / "index.md"
     if not index.is_file():
         return (
@@ -158,14 +159,14 @@ def gallery(results: Path) -> str:
 
 
 def shown_figure(picture: Path) -> str:
-    """Markdown that shows a figure, with links to its other files; a figure of a column is `{name}_column.pdf`."""
+    """Return Markdown that shows a figure, with links to its other files; `{name}_column.pdf` is one column wide."""
     others = [picture.with_suffix(".pdf"), picture.with_suffix(".svg"), picture.with_name(f"{picture.stem}_column.pdf")]
     formats = ", ".join(f"[{path.name}](gallery/figures/{path.name})" for path in (picture, *others) if path.exists())
     return f"### {picture.stem}\n\n{formats}\n\n![{picture.stem}](gallery/figures/{picture.name})"
 
 
 def shown_table(line: str) -> str:
-    """Markdown that shows a table, from its line in `results/tables/index.md`: title, formats, description."""
+    """Return Markdown that shows a table, from its line in `results/tables/index.md`: title, formats, description."""
     title, links = re.match(r"- \*\*(.*)\*\* \((.*?\))\): ", line).groups()
     files = [name for name in re.findall(r"\]\((.*?)\)", links) if not name.endswith(".md")]
     formats = ", ".join(f"[{name}](gallery/tables/{name})" for name in files)

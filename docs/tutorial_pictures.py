@@ -24,7 +24,7 @@ DPI = 80
 
 
 def rows_of(path: Path, image_ids: Sequence[str]) -> list[dict]:
-    """The rows of a table that are about these images, in the order of the images."""
+    """Return the rows of a table about some images, in the order of the images."""
     rows = pq.read_table(path).filter(pc.field("image_id").isin(image_ids)).to_pylist()
     return sorted(rows, key=lambda row: image_ids.index(row["image_id"]))
 

@@ -287,6 +287,12 @@ def test_without_a_network_it_says_so_and_the_next_call_goes_on(laboratory: Labo
     laboratory.assert_whole()
 
 
+def test_a_disk_with_too_little_space_is_named(laboratory: Laboratory):
+    said = laboratory.run("tables", **laboratory.instead_of("df", "echo Avail; echo ' 3GB'"))
+    assert "lab: the disk has 3 GB free, and .venv needs 7 GB" in said
+    laboratory.assert_whole()
+
+
 def test_what_has_another_hash_is_not_installed(laboratory: Laboratory):
     lock = laboratory.checkout / "requirements.lock"
     right = lock.read_text()

@@ -1,6 +1,6 @@
 """Plug-ins: folders of a package, each with a torch-free `config.py` and a module that does the work.
 
-captioners/clipcap/config.py     the models of its blocks in a config, and FACTS, what the graph must know of it
+captioners/clipcap/config.py     the models of its blocks in a config, and FACTS, which the graph reads
 captioners/clipcap/captioner.py  the work
 
 There is no list of plug-ins. A plug-in has the name of its folder, with - for _. This is the one place that finds
@@ -31,7 +31,7 @@ WORK = {
 
 
 class PluginError(ValueError):
-    """A plug-in lacks what it must define; the message names the file."""
+    """A plug-in lacks a file or a definition, which the message names."""
 
 
 @cache

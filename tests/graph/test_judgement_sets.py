@@ -165,9 +165,9 @@ def test_a_mistake_in_a_set_is_a_sentence(answers):
         ({"mine": {**foil, "scorers": ["uniter"]}}, "the scorer reads regions.files, which has no files of 'coco'"),
         ({"mine": {**foil, "corpus": "karpathy", "scorers": ["blip"]}}, "the corpus 'karpathy' is text only"),
         ({"mine": {"reader": "foil", "corpus": "coco"}}, "judgements.mine lacks the key annotations"),
-        ({"toy": SIMULATED}, "judgements.toy is to be one of the corpora, which have a 'toy' already"),
-        ({"own-clipcap": SIMULATED}, "judgements.own-clipcap is to be one of the captioners"),
-        ({"main": SIMULATED}, "judgements.main is to be one of the evaluations"),
+        ({"toy": SIMULATED}, "judgements.toy also makes corpora.toy, which is there already"),
+        ({"own-clipcap": SIMULATED}, "judgements.own-clipcap also makes captioners.own-clipcap"),
+        ({"main": SIMULATED}, "judgements.main also makes evaluations.main"),
     ):
         with pytest.raises(ConfigError) as raised:
             checked(with_sets(**sets), ROOT)

@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,6 +88,12 @@ def shell(folder: Path, line: str, **environment: str) -> str:
 
 def not_activated(folder: Path) -> str:
     return shell(folder, "snakemake --cores all", PATH=str(folder))
+
+
+def unreachable_packages(folder: Path) -> str:
+    for name in ("lab", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return shell(folder, "./lab tables", **{**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9", "PIP_RETRIES": "0"})
 
 
 def another_environment(folder: Path) -> str:
@@ -184,6 +191,7 @@ def full_gpu(folder: Path) -> str:
 
 CAUSES: dict[str, Callable[[Path], str]] = {
     "The environment is not activated": not_activated,
+    "The environment cannot be set up": unreachable_packages,
     "A module is not found": another_environment,
     "No number of cores": no_cores,
     "The config is refused": unknown_key,

@@ -1,13 +1,11 @@
 """Ablation: scenes, the objects that tell them, and captions of images without these objects.
 
 Needs: a corpus with scene captions, its regions and tags, and a captioner before and after finetuning on scenes.
-Makes: results/ablation/{labels,chosen,pmi,matches,coverage}.parquet,
-results/ablation/{captioner}/captions.parquet and results/ablation/{effects,splits}.parquet
 """
 
 
 def scene_captions(wildcards):
-    """The table of the analysed corpus whose captions say which scene an image depicts."""
+    """Return the table of the analysed corpus whose captions say which scene an image depicts."""
     scenes = settings.scene_analysis
     return f"results/corpora/{scenes.corpus}/{scenes.labels.table}.parquet"
 
@@ -72,14 +70,14 @@ rule compute_pmi:
 
 
 def pretrained_files(wildcards):
-    """The files of the pretrained captioner."""
+    """Return the files of the pretrained captioner."""
     name = settings.scene_analysis.pretrained
     own_files = ("config.json", "model.safetensors", "tokenizer.json")
     return [*(f"results/captioners/{name}/{file}" for file in own_files), *graph.ancestor_files(name)]
 
 
 def pretrained_images(wildcards):
-    """The regions and tags of the analysed corpus, which both captioners read."""
+    """Return the regions and tags of the analysed corpus, which both captioners read."""
     return graph.images_for("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.corpus)
 
 

@@ -1,8 +1,6 @@
 """Attention: what tags and regions attend to, before and after a captioner is finetuned on scenes.
 
 Needs: the two captioners and the tables of regions and tags that they read; for the ranking of objects, scene labels.
-Makes: results/attention/{captioner}/{blocks,received,shares,matrices}.parquet and
-results/attention/{densities,differences,rankings,overlaps,correlations}.parquet
 """
 
 

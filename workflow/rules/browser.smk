@@ -1,12 +1,11 @@
-"""Browser: what every captioner said of every image, to be looked at.
+"""Browser: a page with every caption of every image and its scores.
 
-Needs: the captions of every evaluation, their scores, and the corpora that they are of.
-Makes: results/browser/, a page that needs no server
+Needs: the captions of every evaluation, their scores, and their corpora.
 """
 
 
 def shown_evaluations(wildcards=None):
-    """By evaluation its captioners with scores and its corpora, the decoding, and where candidates come from."""
+    """Return the captioners with scores, the corpora, the decoding and the candidates of each evaluation."""
     scored = {place for table in graph.metrics() for place in graph.scored_by(table)}
     shown = {}
     for name in sorted({evaluation for _, evaluation in scored}):
@@ -22,12 +21,12 @@ def shown_evaluations(wildcards=None):
 
 
 def shown_corpora():
-    """The corpora of these evaluations."""
+    """Return the corpora of the evaluations that are shown."""
     return list(dict.fromkeys(corpus for shown in shown_evaluations().values() for corpus in shown["corpora"]))
 
 
 def shown_captioners():
-    """By captioner its parent and family, and the corpora that it and its ancestors learned here."""
+    """Return the parent and family of each captioner, and the corpora that it and its ancestors learned here."""
     names = sorted({captioner for shown in shown_evaluations().values() for captioner in shown["captioners"]})
     return {
         name: {
@@ -40,12 +39,12 @@ def shown_captioners():
 
 
 def training_corpora():
-    """All corpora that these captioners learned."""
+    """Return all corpora that the captioners that are shown learned."""
     return sorted({corpus for captioner in shown_captioners().values() for corpus in captioner["trained"]})
 
 
 def shown_files(wildcards):
-    """Captions, scores, and the tables of corpora that captions describe and that captioners learned."""
+    """Return captions, scores, and the tables of the corpora that captions describe or captioners learned."""
     corpora, learned = shown_corpora(), training_corpora()
     return {
         "captions": scored_captions(wildcards),
@@ -60,7 +59,7 @@ def shown_files(wildcards):
 
 
 def shown(wildcards):
-    """What the page depends on, beside files."""
+    """Return the parameters of the page, beside files."""
     return {
         "tables": list(graph.score_tables()),
         "evaluations": shown_evaluations(),
@@ -75,7 +74,7 @@ def shown(wildcards):
 rule build_browser:
     """Build the browser of captions.
 
-    output: a page that shows what every captioner said of every image, with its scores (docs/browser.md):
+    output: a page that shows the captions of every image by every captioner, with their scores (docs/browser.md):
         `index.html`, data as scripts for each corpus, and JPEG files of at most 320 pixels
     """
     input:

@@ -1,9 +1,6 @@
 """Captioners: trained here from scratch, imported (published weights, or weights of another run), or snapshots.
 
 Needs: a corpus and its features, or weights and a tokenizer (docs/data.md).
-Makes: results/captioners/{captioner}/{config.json,model.safetensors,tokenizer.json} and, when trained, training.parquet,
-training_captions.parquet and snapshots/, of which each snapshot becomes the captioner {captioner}@{snapshot}; where it
-is asked for, results/exports/{captioner}/, which other libraries read
 """
 
 
@@ -119,7 +116,7 @@ rule take_snapshot:
 
 
 def image_side(wildcards):
-    """The weights of the encoder whose patches a captioner reads."""
+    """Return the weights of the encoder whose patches a captioner reads."""
     encoder = settings.encoders.get(getattr(graph.root_of(wildcards.captioner), "encoder", None))
     patches = getattr(encoder, "patches_of", None)
     return [f"results/encoders/{patches}/model.safetensors"] if patches else []

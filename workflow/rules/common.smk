@@ -8,7 +8,7 @@ papers = {}
 
 
 def figures(paper, path, labels):
-    """The files of each figure of a paper. The PNG, which screens show, is in the report of Snakemake.
+    """Return the files of each figure of a paper. The PNG, which screens show, is in the report of Snakemake.
 
     `path` names the wildcards {name} and {ending}. `labels` has what each figure shows. The captions in the folder
     `report/` of the paper are named after the first word of a figure's name.
@@ -27,17 +27,17 @@ tagger = graph.tagger
 
 
 def has_captions(corpus):
-    """Whether people described the images of a corpus; a corpus with `captions: null` has none."""
+    """Return whether people described the images of a corpus; a corpus with `captions: null` has none."""
     return graph.block("corpora", corpus).get("captions", "") is not None
 
 
 def is_human(wildcards):
-    """Whether the captions of a captioner are references."""
+    """Return whether the captions of a captioner are references."""
     return graph.root_of(wildcards.captioner).family == "human"
 
 
 def lineage_of(captioner):
-    """A captioner and those that it descends from, the oldest last."""
+    """Return a captioner and its ancestors, the oldest last."""
     line = [settings.captioners[captioner]]
     while hasattr(line[-1], "parent"):
         line.append(settings.captioners[line[-1].parent])
@@ -45,27 +45,27 @@ def lineage_of(captioner):
 
 
 def learned_corpora(captioner):
-    """The corpora that a captioner and its ancestors learned here; none if the first of these came from elsewhere."""
+    """Return the corpora that a captioner and its ancestors learned; none if the oldest was not trained here."""
     line = lineage_of(captioner)
     corpora = [captioner.corpus for captioner in line if hasattr(captioner, "corpus")]
     return list(dict.fromkeys(corpora)) if hasattr(line[-1], "objective") else []
 
 
 def participants():
-    """Whose answers to the study are analysed: people, simulated participants or both."""
+    """Return the kinds of participants whose answers are analysed: people, simulated, both or none."""
     study = settings.study
     answers = {"people": study.responses, "simulated": study.simulated} if study else {}
     return [who for who, given in answers.items() if given]
 
 
 def studied_captioners():
-    """The captioners of the evaluation whose language is studied, by name; constructed captions are none of them."""
+    """Return the captioners whose language is studied, sorted, without constructed captions."""
     captioners = settings.evaluations[settings.language.evaluation].captioners if settings.language else []
     return sorted(name for name in captioners if graph.root_of(name).family != "constructed")
 
 
 def evaluation_contexts():
-    """The name of the decoding, and the split of each corpus, of each evaluation; sets of judgements are none."""
+    """Return the decoding, and the split of each corpus, of each evaluation except sets of judgements."""
     return {
         name: {
             "decoding": getattr(evaluation, "decoding", None) or "given",
@@ -77,79 +77,79 @@ def evaluation_contexts():
 
 
 def evaluated_corpora(wildcards):
-    """The corpora of an evaluation, in the order of the config."""
+    """Return the corpora of an evaluation, in the order of the config."""
     return settings.evaluations[wildcards.evaluation].corpora
 
 
 def evaluated_images(wildcards):
-    """The images of each corpus of an evaluation."""
+    """Return the images of each corpus of an evaluation."""
     return [f"results/corpora/{corpus}/images.parquet" for corpus in evaluated_corpora(wildcards)]
 
 
 def evaluated_captions(wildcards):
-    """The captions of each corpus of an evaluation."""
+    """Return the captions of each corpus of an evaluation."""
     return [f"results/corpora/{corpus}/captions.parquet" for corpus in evaluated_corpora(wildcards)]
 
 
 def evaluation_splits(wildcards):
-    """The split of each corpus of an evaluation whose images are evaluated."""
+    """Return the split of each corpus of an evaluation whose images are evaluated."""
     return [settings.corpora[corpus].evaluation_split for corpus in evaluated_corpora(wildcards)]
 
 
 def ancestors(wildcards):
-    """The files of the captioners without which a captioner is not read, because it is adapters."""
+    """Return the files of the ancestors that a captioner with adapters is read with."""
     return graph.ancestor_files(wildcards.captioner)
 
 
 def captioner_modules(wildcards):
-    """The modules of the family of a captioner."""
+    """Return the modules of the family of a captioner."""
     return graph.modules("captioners", wildcards.captioner)
 
 
 def analysed_captioners():
-    """A regular expression of the two captioners whose attention, captions and states are analysed on scenes."""
+    """Return a regular expression of the two captioners whose attention, captions and states are analysed on scenes."""
     scenes = settings.scene_analysis
     return any_of([scenes.pretrained, scenes.finetuned] if scenes else [])
 
 
 def analysed_modules(wildcards):
-    """The modules of the families of these two captioners."""
+    """Return the modules of the families of the two analysed captioners."""
     return graph.modules("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.finetuned)
 
 
 def analysed_images(wildcards):
-    """The tables of the analysed corpus that a captioner reads: its regions and tags."""
+    """Return the tables of the analysed corpus that a captioner reads: its regions and tags."""
     return graph.images_for("captioners", wildcards.captioner, settings.scene_analysis.corpus)
 
 
 def analysed_tags(wildcards):
-    """The tags of the analysed corpus, which both captioners read."""
+    """Return the tags of the analysed corpus, which both captioners read."""
     return graph.images_for("captioners", settings.scene_analysis.pretrained, settings.scene_analysis.corpus)[-1:]
 
 
 def analysed_splits(wildcards):
-    """The splits of the analysed corpus whose images are ablated and probed."""
+    """Return the splits of the analysed corpus whose images are ablated and probed."""
     scenes = settings.scene_analysis
     return scenes.splits or [settings.corpora[scenes.corpus].evaluation_split]
 
 
 def analysed_decoding(wildcards):
-    """The decoding of captions before and after ablation."""
+    """Return the decoding of captions before and after ablation."""
     return graph.block("decodings", settings.scene_analysis.decoding)
 
 
 def min_captions(wildcards):
-    """How many captions of an image must name a scene for the image to depict it."""
+    """Return how many captions of an image must name a scene for the image to depict it."""
     return graph.block("scene_analysis", "labels", only=["min_captions"])
 
 
 def training_images(wildcards):
-    """The tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
+    """Return the tables of the training corpus that a captioner reads: features, regions with tags, or the images."""
     return graph.images_for("captioners", wildcards.captioner, settings.captioners[wildcards.captioner].corpus)
 
 
 def training_references(wildcards):
-    """The captions of the training corpus, if the objective, the validation or the reward reads references."""
+    """Return the captions of the training corpus, if the objective, the validation or the reward reads references."""
     captioner = settings.captioners[wildcards.captioner]
     kinds = [reward["kind"] for reward in graph.rewards(wildcards.captioner)]
     needed = captioner.validation or graph.facts("training.objectives", captioner.objective.kind).of_references
@@ -158,10 +158,10 @@ def training_references(wildcards):
 
 
 def training_config(wildcards):
-    """What a training or an import depends on, beside its inputs."""
+    """Return the parameters of a training or an import, beside its inputs."""
     return graph.training(wildcards.captioner)
 
 
 def training_modules(wildcards):
-    """The modules of the family, the objective, the rewards, and the models that rewards ask."""
+    """Return the modules of the family, the objective, the rewards, and the models that rewards ask."""
     return graph.training_modules(wildcards.captioner)

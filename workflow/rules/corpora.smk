@@ -1,7 +1,6 @@
 """Corpora: images with texts.
 
 Needs: nothing for the toy world; annotation files and image folders for the others (docs/data.md).
-Makes: results/corpora/{corpus}/{images,captions,objects,scene_captions,rejects}.parquet
 """
 
 
@@ -43,12 +42,12 @@ rule render_toyworld:
 
 
 def read_files(wildcards):
-    """The files that a reader needs before it starts; images are none of them."""
+    """Return the files, without images, that a reader needs before it starts."""
     return [own(path) for path in graph.input_files(wildcards.corpus) if not path.is_dir()]
 
 
 def listed_folders(wildcards):
-    """The folders whose file names a reader reads: one more image makes the corpus anew."""
+    """Return the folders whose file names a reader reads: one more image makes the corpus anew."""
     return [own(path) for path in graph.input_files(wildcards.corpus) if path.is_dir()]
 
 

@@ -1,37 +1,36 @@
-"""Documenting: what others need to know of a run: a card for every model, a page for reviewers, and what it reproduces.
+"""Documenting: a card for every model, a page for reviewers, and the claims and numbers that the run reproduces.
 
 Needs: the models, their corpora and logs; the tables of the reporting stage, its claims and its costs.
-Makes: README.md beside the weights of what was trained, and the tables checklist and reproduction
 """
 
 
 def trained_models():
-    """The section and name of each model that the run trains."""
+    """Return the section and name of each model that the run trains."""
     return [(model["section"], model["name"]) for model in graph.described_models(trained=True)]
 
 
 def trained_files(file):
-    """An input function: a file of each model that is trained here."""
+    """Return an input function: a file of each model that is trained here."""
     return lambda wildcards: [f"results/{section}/{name}/{file}" for section, name in trained_models()]
 
 
 def corpus_tables(table):
-    """An input function: a table of each corpus that the run reads or renders."""
+    """Return an input function: a table of each corpus that the run reads or renders."""
     return lambda wildcards: [f"results/corpora/{corpus}/{table}.parquet" for corpus in graph.used("corpora")]
 
 
 def validity_rows(wildcards):
-    """The rows of the table `validity`, if the config asks for it."""
+    """Return the rows of the table `validity`, if the config asks for it."""
     return ["results/reporting/validity.csv"] if settings.validity else []
 
 
 def claim_rows(wildcards):
-    """The rows of the table `claims`, if the config asks for a paper."""
+    """Return the rows of the table `claims`, if the config asks for a paper."""
     return ["results/reporting/claims.csv"] if papers_of_config() else []
 
 
 def scorers_that_are_examined(wildcards):
-    """The tables that say how good each scorer is that is trained here."""
+    """Return the tables with the accuracy of each scorer that is trained here."""
     return [f"results/scorers/{name}/matching.parquet" for section, name in trained_models() if section == "scorers"]
 
 
@@ -77,18 +76,18 @@ rule write_model_cards:
 
 
 def searches(wildcards):
-    """The settings that were tried for the neural probe of each analysed captioner."""
+    """Return the settings that were tried for the neural probe of each analysed captioner."""
     scenes = settings.scene_analysis
     return [f"results/probes/{name}/search.parquet" for name in (scenes.pretrained, scenes.finetuned)] if scenes else []
 
 
 def study_participants(wildcards):
-    """The participants of the study: people, simulated participants or both."""
+    """Return the participants of the study: people, simulated participants or both."""
     return [f"results/study/{who}/participants.parquet" for who in participants()]
 
 
 def training_seeds(wildcards):
-    """The seed of each training, by section and name."""
+    """Return the seed of each training, by section and name."""
     return {
         f"{section}/{name}": getattr(settings, section)[name].seed
         for section, name in trained_models()
@@ -97,7 +96,7 @@ def training_seeds(wildcards):
 
 
 def compared_papers(wildcards):
-    """By paper of the config how it is cited, and whether its published numbers may be held against this run's."""
+    """Return the citation of each paper, and whether its published numbers may be compared with this run."""
     return {
         name: {"citation": paper.citation, "comparable": bool(getattr(settings.papers, name).comparable)}
         for name, paper in papers_of_config().items()
@@ -159,10 +158,10 @@ rule collect_checklist:
 
 
 rule collect_reproduction:
-    """Sum up what this run reproduces.
+    """Sum up the claims and numbers that the run reproduces.
 
-    tables: by paper how many claims, each counted once, hold, do not hold or were not tested, and each of them in a
-        sentence. Below stands how many published numbers ours agree with, differ from, or are not comparable with
+    tables: by paper how many claims, each counted once, hold, do not hold or were not tested, and each claim in a
+        sentence. Below: how many published numbers the run agrees with, differs from, or cannot be compared with
     """
     input:
         claims="results/reporting/claims.csv",
@@ -188,5 +187,5 @@ rule collect_reproduction:
 
 
 def model_cards():
-    """The cards of all models that are trained here."""
+    """Return the cards of all models that are trained here."""
     return [f"results/{section}/{name}/README.md" for section, name in trained_models()]

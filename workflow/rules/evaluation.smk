@@ -1,10 +1,7 @@
 """Evaluation: captions against references and against other images.
 
-Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features; of judged
-captions how often each was judged.
-Makes: results/evaluation/{captioner}/{evaluation}/{tokens,retrieval}.parquet and one for each metric whose module is
-all that there is of it, or that is a command, a row for each caption; results/evaluation/references/{corpus}.parquet;
-results/evaluation/nlg/{evaluation}.parquet for all captioners together, because METEOR takes 10 s to start
+Needs: results/captions/{captioner}/{evaluation}.parquet, the corpora, and the retrievers with their features; for
+judged captions, how often each was judged.
 """
 
 
@@ -60,31 +57,31 @@ rule tokenize_captions:
         "../scripts/tokenize_captions.py"
 
 
-def described_corpora(wildcards):
-    """The corpora of an evaluation whose images have captions to compare others with."""
+def corpora_with_references(wildcards):
+    """Return the corpora of an evaluation whose images have captions to compare others with."""
     return [corpus for corpus in evaluated_corpora(wildcards) if has_captions(corpus)]
 
 
 def references(wildcards):
-    """The tokenised references of each corpus of an evaluation that has some."""
-    return [f"results/evaluation/references/{corpus}.parquet" for corpus in described_corpora(wildcards)]
+    """Return the tokenised references of each corpus of an evaluation that has some."""
+    return [f"results/evaluation/references/{corpus}.parquet" for corpus in corpora_with_references(wildcards)]
 
 
 def compared_captioners(wildcards):
-    """The captioners of an evaluation whose captions are compared with references; a set of judgements is one."""
+    """Return the captioners (or the set of judgements) whose captions an evaluation compares with references."""
     without = ("human", "constructed")
     captioners = sorted(settings.evaluations[wildcards.evaluation].captioners)
     return [captioner for captioner in captioners if graph.root_of(captioner).family not in without]
 
 
 def compared_tokens(wildcards):
-    """The tokens of the captions of each of these captioners."""
+    """Return the tokens of captions that an evaluation compares with references, by captioner."""
     captioners = compared_captioners(wildcards)
     return [f"results/evaluation/{captioner}/{wildcards.evaluation}/tokens.parquet" for captioner in captioners]
 
 
 def judged_captions(wildcards):
-    """The judged captions, if the evaluation is a set of judgements."""
+    """Return the judged captions, if the evaluation is a set of judgements."""
     is_judged = wildcards.evaluation in settings.judgements
     return [f"results/judgements/{wildcards.evaluation}/candidates.parquet"] if is_judged else []
 
@@ -111,7 +108,7 @@ rule score_nlg:
     params:
         **graph.software("score_nlg", "pycocoevalcap"),
         captioners=compared_captioners,
-        corpora=described_corpora,
+        corpora=corpora_with_references,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
@@ -181,7 +178,9 @@ rule score_spice:
         models="results/spice/models",
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
         references=references,
-        parses=lambda wildcards: [f"results/spice/parses/{corpus}.parquet" for corpus in described_corpora(wildcards)],
+        parses=lambda wildcards: [
+            f"results/spice/parses/{corpus}.parquet" for corpus in corpora_with_references(wildcards)
+        ],
     output:
         "results/evaluation/{captioner}/{evaluation}/spice.parquet",
     log:
@@ -194,7 +193,7 @@ rule score_spice:
         runtime=240,
     params:
         **graph.software("score_spice", "pycocoevalcap"),
-        corpora=described_corpora,
+        corpora=corpora_with_references,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
@@ -203,24 +202,24 @@ rule score_spice:
 
 
 def retrievers(wildcards):
-    """The retrievers of an evaluation."""
+    """Return the retrievers of an evaluation."""
     return settings.evaluations[wildcards.evaluation].retrievers
 
 
 def retriever_features(wildcards):
-    """The features of each corpus of an evaluation by each retriever."""
+    """Return the features of each corpus of an evaluation by each retriever."""
     corpora = evaluated_corpora(wildcards)
     return [path for one in retrievers(wildcards) for corpus in corpora for path in graph.features_of(one, corpus)]
 
 
 def candidates(wildcards):
-    """How many candidates retrieval has and where they come from."""
+    """Return the number and the source of the candidates of retrieval."""
     evaluation = settings.evaluations[wildcards.evaluation]
     return {"candidate_sets": evaluation.candidate_sets, "candidates": evaluation.candidates}
 
 
 def candidates_seed(wildcards):
-    """The seed of candidates that are drawn; 0 if none are drawn, so that no other seed matters."""
+    """Return the seed of candidates that are drawn; 0 if none are drawn, so that no other seed matters."""
     return settings.seed if candidates(wildcards)["candidate_sets"] == "random" else 0
 
 
@@ -265,12 +264,12 @@ rule retrieve_images:
 
 
 def command_references(wildcards):
-    """The captions of each corpus of an evaluation, if the command reads references."""
+    """Return the captions of each corpus of an evaluation, if the command reads references."""
     return evaluated_captions(wildcards) if settings.metrics[wildcards.metric].references else []
 
 
 def command_settings(wildcards):
-    """What the scores of a command depend on, beside files."""
+    """Return the parameters of the scores of a command, beside files."""
     metric = settings.metrics[wildcards.metric]
     return {"command": metric.command, "version": metric.version, "references": metric.references}
 
@@ -313,14 +312,14 @@ rule score_by_command:
 
 
 def metric_encoders(wildcards):
-    """The encoders that a metric reads."""
+    """Return the encoders that a metric reads."""
     evaluation, facts = settings.evaluations[wildcards.evaluation], graph.metrics()[wildcards.table]
     asked = [getattr(evaluation, key, []) for key in facts.asks] if "encoders" in facts.reads else []
     return list(dict.fromkeys(chain(*asked)))
 
 
 def categories(wildcards):
-    """The list of categories of objects of an evaluation: shipped with the workflow, or a file that the config names."""
+    """Return the file of object categories of an evaluation, which the workflow ships or the config names."""
     name = getattr(settings.evaluations[wildcards.evaluation], "objects", None)
     if name is None:
         return []
@@ -328,7 +327,7 @@ def categories(wildcards):
 
 
 def scoring_inputs(wildcards):
-    """What a metric reads: captions, and the tables that the facts of the metric name (captionlab.evaluation.inputs)."""
+    """Return captions, and the tables that the facts of a metric name (captionlab.evaluation.inputs)."""
     captioner, evaluation = wildcards.captioner, wildcards.evaluation
     corpora, learned, encoders = (
         evaluated_corpora(wildcards),
@@ -363,26 +362,26 @@ def scoring_inputs(wildcards):
 
 
 def metric_modules(wildcards):
-    """The module of a metric and those of the encoders that it asks."""
+    """Return the modules of a metric and of the encoders that it asks."""
     encoders = graph.modules("encoders", *metric_encoders(wildcards))
     return {**graph.modules("evaluation.metrics", wildcards.table), **encoders}
 
 
 def metric_settings(wildcards):
-    """The keys of an evaluation that ask for a metric."""
+    """Return the keys of an evaluation that ask for a metric."""
     evaluation = settings.evaluations[wildcards.evaluation]
     return {key: getattr(evaluation, key, None) for key in sorted(graph.metrics()[wildcards.table].asks)}
 
 
 def scoring_memory(wildcards, input, attempt):
-    """The memory of a metric, MB. Captions in training become objects of Python, three times."""
+    """Return the memory of a metric, MB. Captions in training become objects of Python, three times."""
     factors = {"features": 2.5, "training_captions": 20.0, "training_images": 4.0}
     there = {name: factor for name, factor in factors.items() if name in input.keys()}
     return graph.memory(graph.metrics()[wildcards.table].mem_mb, **there)(wildcards, input, attempt)
 
 
 rule score_captions:
-    """Score the captions of a captioner for an evaluation by a metric whose module is all that there is of it.
+    """Score the captions of a captioner for an evaluation by a metric without a rule of its own.
 
     {table}: captionlab.evaluation.metrics.{table}.metric.SCORES
     """

@@ -1,13 +1,12 @@
 """Features: what a frozen encoder sees in an image, computed once.
 
-Needs: results/corpora/{corpus}/{images,captions}.parquet; published weights, or those of another run, for an encoder that has them.
-Makes: results/encoders/{encoder}/{config.json,model.safetensors} and, for each part of a corpus,
-results/features/{encoder}/{corpus}/{shard}.parquet; hard negatives in results/neighbours/{encoder}/{corpus}/{neighbours}.parquet
+Needs: results/corpora/{corpus}/{images,captions}.parquet; for an imported encoder, published weights or weights of
+another run.
 """
 
 
 def bytes_of_pixels(wildcards, input):
-    """The bytes of all images of the training corpus, at the size at which an encoder sees them."""
+    """Return the bytes of all images of the training corpus, at the size at which an encoder sees them."""
     return 3 * settings.encoders[wildcards.encoder].architecture.vision_cfg.image_size**2 * rows_of(input.images)
 
 
@@ -48,7 +47,7 @@ rule train_encoder:
 
 
 def encoder_weights(wildcards):
-    """The files that an encoder is imported from; none if open_clip downloads it by its published name."""
+    """Return the files that an encoder is imported from; none if open_clip downloads it by its published name."""
     encoder = settings.encoders[wildcards.encoder]
     files = [] if getattr(encoder, "model", None) else graph.facts("encoders", encoder.family).files
     return graph.files_of("encoders", wildcards.encoder, *files)
@@ -70,7 +69,7 @@ rule import_encoder:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        # A model that open_clip downloads is no input, and most of these need no more than the first term.
+        # A model that open_clip downloads is no input. Most such models need no more than the first term.
         mem_mb=graph.memory(8000, weights=4),
         runtime=30,
     params:
@@ -87,12 +86,12 @@ rule import_encoder:
 
 
 def seeing_encoder(wildcards):
-    """The encoder whose network sees the images: the encoder itself, or the one whose patches it gives."""
+    """Return the encoder whose network sees the images: the encoder itself, or the one whose patches it gives."""
     return getattr(settings.encoders[wildcards.encoder], "patches_of", wildcards.encoder)
 
 
 def embedded_split(wildcards):
-    """The split that evaluations use, or None for all images of a corpus from which something learns."""
+    """Return the split that evaluations use, or None for all images of a corpus from which something learns."""
     learned = graph.is_learned_from(wildcards.encoder, wildcards.corpus)
     return None if learned else settings.corpora[wildcards.corpus].evaluation_split
 
@@ -131,13 +130,13 @@ rule embed_images:
 
 
 def tagged_objects(wildcards):
-    """The annotated objects of a corpus, if the tags are their names."""
+    """Return the annotated objects of a corpus, if the tags are their names."""
     annotated = settings.tags[wildcards.tags].source == "objects"
     return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
 
 
 def labelled_regions(wildcards):
-    """The regions of a corpus whose labels are the tags, if any."""
+    """Return the regions of a corpus whose labels are the tags, if any."""
     regions = settings.tags[wildcards.tags].regions
     return graph.images_for("regions", regions, wildcards.corpus) if regions else []
 

@@ -1,19 +1,17 @@
 """Finetuning: a captioner learns from a reward, or from references, and starts from its parent.
 
-Needs: the parent, the features of the corpus by the captioner's encoder; of each retriever or scorer that the reward
-asks, its files and its features of the corpus; captions only where a reward or a validation reads references.
-Makes: results/captioners/{captioner}/, the same layout as the parent's; where the config asks for validity and the
-captioner was trained by a reward, also rewards.parquet
+Needs: the parent, the features of the corpus by the captioner's encoder; the files and features of each retriever or
+scorer that the reward asks; captions only if a reward or a validation reads references.
 """
 
 
 def parent_ancestors(wildcards):
-    """The files of the captioners without which the parent is not read, because it is adapters."""
+    """Return the files of the ancestors that a parent with adapters is read with."""
     return graph.ancestor_files(settings.captioners[wildcards.captioner].parent)
 
 
 def reward_model_files(wildcards):
-    """The files of the retrievers and scorers that the reward asks."""
+    """Return the files of the retrievers and scorers that the reward asks."""
     files = []
     for kind, name in (model.split("/") for model in graph.reward_models(wildcards.captioner)):
         encoder = [f"results/encoders/{name}/config.json", f"results/encoders/{name}/model.safetensors"]
@@ -22,27 +20,27 @@ def reward_model_files(wildcards):
 
 
 def reward_model_features(wildcards):
-    """The features of the training corpus that the models of the reward read."""
+    """Return the features of the training corpus that the models of the reward read."""
     models = graph.reward_models(wildcards.captioner).values()
     every = dict.fromkeys(path for model in models for path in model["features"])
     return [path for path in every if path.startswith("results/features/")]
 
 
 def reward_model_regions(wildcards):
-    """The regions of the training corpus that the models of the reward read."""
+    """Return the regions of the training corpus that the models of the reward read."""
     models = graph.reward_models(wildcards.captioner).values()
     every = dict.fromkeys(path for model in models for path in model["features"])
     return [path for path in every if path.startswith("results/regions/")]
 
 
 def hard_negatives(wildcards):
-    """The nearest neighbours of the training images, if the reward has hard negatives."""
+    """Return the nearest neighbours of the training images, if the reward has hard negatives."""
     models = graph.reward_models(wildcards.captioner).values()
     return [path for model in models for path in model.get("neighbours", [])]
 
 
-def reward_models(wildcards):
-    """The retrievers and scorers that the reward asks: the folder of each, and the tables that it reads."""
+def reward_model_folders(wildcards):
+    """Return the retrievers and scorers that the reward asks: the folder of each, and the tables that it reads."""
     return graph.reward_models(wildcards.captioner)
 
 
@@ -90,7 +88,7 @@ rule finetune_captioner:
     params:
         **graph.software("finetune_captioner", "numpy", "pycocoevalcap", "torch", "tokenizers", loads=training_modules),
         config=training_config,
-        reward_models=reward_models,
+        reward_models=reward_model_folders,
         seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
     message:
         "finetune the captioner {wildcards.captioner}"
@@ -99,7 +97,7 @@ rule finetune_captioner:
 
 
 def greedy_decoding(wildcards):
-    """What greedy decoding shares with the decoding of the training, such as where a caption ends."""
+    """Return the settings that greedy decoding shares with the decoding of the training, such as the end."""
     decoding = graph.block("decodings", settings.captioners[wildcards.captioner].objective.decoding)
     shared = ("max_tokens", "repetition_penalty", "rules", "stop")
     return {key: decoding[key] for key in shared if key in decoding}
@@ -154,7 +152,7 @@ rule measure_rewards:
         batch=lambda wildcards: settings.captioners[wildcards.captioner].optimizer.batch,
         decoding=greedy_decoding,
         reward=lambda wildcards: graph.training(wildcards.captioner)["objective"]["reward"],
-        reward_models=reward_models,
+        reward_models=reward_model_folders,
     message:
         "measure the reward of greedy captions of training images before and after the training of {wildcards.captioner}"
     script:

@@ -1,18 +1,17 @@
 """Generation: the captions of an evaluation, by a captioner or from a file.
 
 Needs: a captioner and the features of every corpus of the evaluation, or files of captions made elsewhere.
-Makes: results/captions/{captioner}/{evaluation}.parquet, where the evaluation has shards of results/captions/{captioner}/{evaluation}/
 """
 
 
 def images_to_caption(wildcards):
-    """The tables of each corpus that a captioner reads: features, regions with tags, or the images."""
+    """Return the tables of each corpus that a captioner reads: features, regions with tags, or the images."""
     corpora = evaluated_corpora(wildcards)
     return [path for corpus in corpora for path in graph.images_for("captioners", wildcards.captioner, corpus)]
 
 
 def described_images(wildcards):
-    """The captions of corpora with images that nobody described: those images are candidates only."""
+    """Return the captions of corpora with undescribed images, which are candidates only."""
     facts, corpora = graph.facts("corpora.readers"), evaluated_corpora(wildcards)
     corpora = [
         corpus for corpus in corpora if getattr(facts.get(settings.corpora[corpus].reader), "undescribed", False)
@@ -21,12 +20,12 @@ def described_images(wildcards):
 
 
 def decoding(wildcards):
-    """The decoding of an evaluation."""
+    """Return the decoding of an evaluation."""
     return graph.block("decodings", settings.evaluations[wildcards.evaluation].decoding)
 
 
 def sampling_seed(wildcards):
-    """The seed of captions that are drawn; 0 if none are drawn, so that no other seed matters."""
+    """Return the seed of captions that are drawn; 0 if none are drawn, so that no other seed matters."""
     return settings.seed if decoding(wildcards)["kind"] == "sample" else 0
 
 
@@ -87,7 +86,7 @@ use rule generate_captions as generate_shard with:
 
 
 def shards_of_captions(wildcards):
-    """The shards of a captioner's captions for an evaluation."""
+    """Return the shards of a captioner's captions for an evaluation."""
     shards = shard_names(settings.evaluations[wildcards.evaluation].shards)
     return [f"results/captions/{wildcards.captioner}/{wildcards.evaluation}/{shard}.parquet" for shard in shards]
 
@@ -119,7 +118,7 @@ rule join_captions:
 
 
 def caption_files(wildcards):
-    """The files of captions that were made elsewhere, one for each corpus; none for human captions."""
+    """Return the files of captions that were made elsewhere, one for each corpus; none for human captions."""
     corpora = evaluated_corpora(wildcards)
     return [
         path

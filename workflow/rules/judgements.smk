@@ -1,36 +1,32 @@
-"""Judgements: captions that people judged, scored by any metric as those of a captioner.
+"""Judgements: captions that people judged, scored by any metric like captions of a captioner.
 
 Needs: published files of judgements (docs/data.md; nothing where they are simulated) and the corpus of their images;
 to hold metrics against them, tables of scores of the candidates.
-Makes: results/judgements/{judgements}/{candidates,ratings,preferences,correlations,differences}.parquet, the last two
-also of several sets together, whose names are joined by +; and what rules of evaluations read:
-results/captions/{judgements}/{judgements}.parquet and results/corpora/{judgements}/{images,captions,objects}.parquet,
-the judged images with the references that are no candidates themselves.
 """
 
 import re
 
 
 def judgement_files(wildcards):
-    """The published files of a set of judgements; none if judgements are simulated."""
+    """Return the published files of a set of judgements; none if judgements are simulated."""
     keys = graph.facts("judgements.readers", settings.judgements[wildcards.judgements].reader).files
     return graph.files_of("judgements", wildcards.judgements, *keys)
 
 
 def judgement_config(wildcards):
-    """What reading a set of judgements depends on: not the metrics that score its captions."""
+    """Return the parameters of reading a set of judgements, without the metrics that score its captions."""
     metrics = [key for facts in graph.metrics().values() for key in facts.asks]
     return graph.block("judgements", wildcards.judgements, "corpus", *metrics)
 
 
 rule read_judgements:
-    """Read captions that people judged, and what they judged.
+    """Read captions that people judged, and the judgements.
 
-    candidates: captionlab.judgements.schemas.CANDIDATES. The scores of these captions are in
+    candidates: captionlab.judgements.schemas.CANDIDATES. Their scores are in
         `results/evaluation/{judgements}/{judgements}/`
     ratings: captionlab.judgements.schemas.RATINGS
     preferences: captionlab.judgements.schemas.PREFERENCES
-    images: captionlab.storage.schemas.IMAGES. The images are those whose captions were judged
+    images: captionlab.storage.schemas.IMAGES. Only images with judged captions
     captions: captionlab.storage.schemas.CAPTIONS. References that are candidates themselves are left out
     objects: captionlab.storage.schemas.OBJECTS
     generated: captionlab.storage.schemas.GENERATED. The captions are the candidates
@@ -74,7 +70,7 @@ rule read_judgements:
 
 
 def scores_of_judged(wildcards):
-    """The tables of scores of the judged captions of all pooled sets, by the name of the metric."""
+    """Return the tables of scores of the judged captions of all pooled sets, by the name of the metric."""
     tables = {}
     for name in wildcards.judgements.split(POOL):
         for table, files in graph.score_tables(name).items():
@@ -83,23 +79,23 @@ def scores_of_judged(wildcards):
 
 
 def pooled_tables(wildcards, table):
-    """A table of each set of judgements that is pooled."""
+    """Return a table of each set of judgements that is pooled."""
     return [f"results/judgements/{name}/{table}.parquet" for name in wildcards.judgements.split(POOL)]
 
 
 def pooled_names():
-    """A regular expression of the name of a set, or of several names of sets that are pooled."""
+    """Return a regular expression of the name of a set, or of several names of sets that are pooled."""
     name = f"(?:{any_of(settings.judgements)})"
     return f"{name}(?:{re.escape(POOL)}{name})*"
 
 
 def bytes_of_pairs(wildcards, input):
-    """The bytes that correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
+    """Return the bytes that correlations hold of every two images that were rated: up to three numbers of 8 bytes."""
     return 24 * sum(distinct(ratings, "image_id") for ratings in input.ratings) ** 2
 
 
 def judged_factors(wildcards):
-    """The factor that puts the scores of each scorer of pooled sets into per cent."""
+    """Return the factor that puts the scores of each scorer of pooled sets into per cent."""
     sets = wildcards.judgements.split(POOL)
     scorers = {scorer for name in sets for scorer in settings.evaluations[name].scorers}
     return {name: graph.score_factors()[name] for name in sorted(scorers)}

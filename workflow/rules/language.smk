@@ -1,11 +1,7 @@
-"""Language: what the captions of one evaluation are made of, captioner by captioner.
+"""Language: words, patterns and fluency of the captions of one evaluation, captioner by captioner.
 
 Needs: results/captions/{captioner}/{evaluation}.parquet, their tokens, and references to train a language model on or
 such a model as an ARPA file.
-Makes: results/language/{captioner}/{evaluation}/{tags,measures,statistics,unigrams,patterns}.parquet, of which tags alone
-if the config has no `language`; results/language/references/{corpus}.parquet, results/language/model.arpa and
-results/language/associations.parquet. Of captioners of the family `constructed` also
-results/captions/{captioner}/{evaluation}.parquet, with results/language/{captioner}/{evaluation}/constructions.parquet
 """
 
 
@@ -66,7 +62,7 @@ rule tag_references:
 
 
 def measured_by(wildcards):
-    """What captions are measured by; nothing if the config has no `language`, for then they are only tagged."""
+    """Return the settings of measures of captions; none if the config has no `language`: captions are only tagged."""
     if not settings.language:
         return {}
     arpa = settings.language.model.arpa
@@ -114,24 +110,24 @@ rule measure_language:
 
 
 def captions_to_change(wildcards):
-    """The captions that others are constructed from."""
+    """Return the captions that others are constructed from."""
     return f"results/captions/{settings.captioners[wildcards.captioner].captions_of}/{wildcards.evaluation}.parquet"
 
 
 def tags_of_captions(wildcards):
-    """The tags of the captions that others are constructed from."""
+    """Return the tags of the captions that others are constructed from."""
     return (
         f"results/language/{settings.captioners[wildcards.captioner].captions_of}/{wildcards.evaluation}/tags.parquet"
     )
 
 
 def mined_templates(wildcards):
-    """The names of the templates that are found in captions."""
+    """Return the names of the templates that are found in captions."""
     return sorted(settings.captioners[wildcards.captioner].mined_from or {})
 
 
 def tags_with_templates(wildcards):
-    """The tagged captions in which each of these templates is found."""
+    """Return the tagged captions in which each mined template is found."""
     captioners = settings.captioners[wildcards.captioner].mined_from
     names = mined_templates(wildcards)
     return [f"results/language/{captioners[name]}/{wildcards.evaluation}/tags.parquet" for name in names]
@@ -181,7 +177,7 @@ rule construct_captions:
 
 
 def caption_types(wildcards):
-    """The captioners whose adjectives and nouns are told apart."""
+    """Return the captioners whose typical adjectives and nouns are compared."""
     return sorted(settings.language.caption_types or studied_captioners())
 
 

@@ -1,7 +1,6 @@
 """Probes: can scenes and objects be told from the states of a captioner, before and after finetuning?
 
-Needs: what the stage of ablation makes of scenes and objects, the two captioners, and what these read.
-Makes: results/probes/{captioner}/{encodings,scores,search,objects}.parquet
+Needs: scenes and objects from the stage of ablation, the two captioners, and the tables that they read.
 """
 
 
@@ -49,7 +48,7 @@ rule encode_scenes:
 
 
 def role(wildcards):
-    """Whether a captioner is the pretrained or the finetuned one of the analysis."""
+    """Return whether a captioner is the pretrained or the finetuned one of the analysis."""
     return "pretrained" if wildcards.captioner == settings.scene_analysis.pretrained else "finetuned"
 
 
@@ -90,7 +89,7 @@ rule train_probe:
 
 
 def scene_results():
-    """The tables at the end of the analysis of scenes, if the config has one."""
+    """Return the tables at the end of the analysis of scenes, if the config has one."""
     scenes = settings.scene_analysis
     if not scenes:
         return []

@@ -1,25 +1,24 @@
 """Reporting: values with intervals, the papers' tables and figures, their claims, and the folder that holds all tables.
 
 Needs: every table of the run that the config's papers ask for; their published numbers and claims are in their folders.
-Makes: results/reporting/, results/figures/ and results/tables/, all of it or a file that is asked for by its name
 """
 
 import re
 
 
 def humans(wildcards):
-    """The captioners whose captions are references."""
+    """Return the captioners whose captions are references."""
     return sorted(name for name, block in settings.captioners.items() if getattr(block, "family", None) == "human")
 
 
 def undescribed_corpora(wildcards):
-    """The corpora of evaluations whose images have no captions."""
+    """Return the corpora of evaluations whose images have no captions."""
     corpora = {corpus for evaluation in settings.evaluations.values() for corpus in evaluation.corpora}
     return sorted(corpus for corpus in corpora if not has_captions(corpus))
 
 
 def scored_captions(wildcards):
-    """The captions that any metric scores."""
+    """Return the captions that any metric scores."""
     places = {place for table in graph.metrics() for place in graph.scored_by(table)}
     return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in sorted(places)]
 
@@ -95,7 +94,7 @@ rule collect_evaluation:
 
 
 def reward_tables(wildcards):
-    """The rewards before and after each training by a reward."""
+    """Return the rewards before and after each training by a reward."""
     return [f"results/captioners/{name}/rewards.parquet" for name in list(graph.rewarded_trainings())]
 
 
@@ -165,12 +164,12 @@ rule collect_judgements:
 
 
 def own_evaluations():
-    """The evaluations of the config by name; sets of judgements are none."""
+    """Return the evaluations of the config by name; sets of judgements are none."""
     return {name: block for name, block in sorted(settings.evaluations.items()) if name not in settings.judgements}
 
 
 def captions_of_models(wildcards):
-    """The captions of captioners that are trained here or come from another run."""
+    """Return the captions of captioners that are trained here or come from another run."""
     return [
         f"results/captions/{captioner}/{name}.parquet"
         for name, evaluation in own_evaluations().items()
@@ -180,13 +179,13 @@ def captions_of_models(wildcards):
 
 
 def all_references(wildcards):
-    """The captions of every corpus."""
+    """Return the captions of every corpus."""
     names = sorted(settings.corpora.keys() - settings.judgements.keys())
     return [f"results/corpora/{name}/captions.parquet" for name in names]
 
 
 def objects_of_learned_corpora(wildcards):
-    """The objects of corpora that captioners learned and are evaluated on."""
+    """Return the objects of corpora that captioners learned and are evaluated on."""
     learned = graph.learned_by()
     corpora = {
         learned[captioner]
@@ -198,7 +197,7 @@ def objects_of_learned_corpora(wildcards):
 
 
 def rewarding_encoders(wildcards):
-    """The encoders that rewards ask, as retrievers or as scorers."""
+    """Return the encoders that rewards ask, as retrievers or as scorers."""
     rewards = [reward for captioner in settings.captioners for reward in graph.rewards(captioner)]
     scorers = [settings.scorers[reward["scorer"]] for reward in rewards if "scorer" in reward]
     asked = {reward.get("retriever") for reward in rewards} | {getattr(one, "encoder", None) for one in scorers}
@@ -206,12 +205,12 @@ def rewarding_encoders(wildcards):
 
 
 def toyworld_corpora(wildcards):
-    """The corpora that the workflow renders."""
+    """Return the corpora that the workflow renders."""
     return sorted(name for name, corpus in settings.corpora.items() if corpus.reader == "toyworld")
 
 
 def toyworld_words(wildcards):
-    """What the toy world consists of, if a corpus is rendered."""
+    """Return the files with the words of the toy world, if a corpus is rendered."""
     names = ("objects", "scenes") if toyworld_corpora(wildcards) else ()
     return [own(f"{ROOT}/resources/toyworld/{name}.yaml") for name in names]
 
@@ -304,12 +303,12 @@ rule collect_language_tables:
 
 
 def papers_of_config():
-    """The papers that the config asks for; others have tables of its study or its analysis of language only."""
+    """Return the papers that the config asks for; others have tables of its study or its analysis of language only."""
     return {name: paper for name, paper in papers.items() if getattr(settings.papers, name)}
 
 
 def claim_inputs(wildcards):
-    """The claims and published numbers of each paper, the cells of its tables, and the files by which claims are judged."""
+    """Return the claims, published numbers, table cells and evidence of each paper."""
     inputs = {}
     for name, paper in papers_of_config().items():
         files, _ = paper.evidence()
@@ -321,7 +320,7 @@ def claim_inputs(wildcards):
 
 
 def claim_parameters(wildcards):
-    """By paper its block of the config and further parameters of the evidence for its claims."""
+    """Return the block of each paper in the config, and further parameters of the evidence for its claims."""
     blocks = {name: graph.block("papers", name) for name in papers_of_config()}
     return {name: {**papers[name].evidence()[1], "config": block} for name, block in blocks.items()}
 
@@ -330,8 +329,8 @@ rule check_claims:
     """Judge the papers' claims by this run.
 
     tables: each claim of a paper, the evidence in this run, a verdict
-    page: a card for each claim, counts of verdicts (of which a claim may have several) that choose among the claims,
-        and links from each comparison to the cells of the tables that it is of
+    page: a card for each claim, counts of verdicts that select claims (a claim may have several verdicts), and links
+        from each comparison to the cells of its tables
     """
     input:
         unpack(claim_inputs),
@@ -362,7 +361,7 @@ rule check_claims:
 
 
 def stages(wildcards):
-    """The stage of each rule: the name of its file, or `reporting` for rules of papers."""
+    """Return the stage of each rule: the name of its file, or `reporting` for rules of papers."""
     files = {rule.name: Path(rule.snakefile).resolve() for rule in workflow.rules}
     of_stages = {name: file.stem for name, file in files.items() if file.parent == ROOT / "workflow/rules"}
     of_papers = {
@@ -372,7 +371,7 @@ def stages(wildcards):
 
 
 def measured_tables():
-    """The files of all tables with measurements."""
+    """Return the files of all tables with measurements."""
     asked = {
         "evaluation": evaluation_contexts(),
         "claims": papers_of_config(),
@@ -419,7 +418,7 @@ rule collect_cost:
 
 
 def table_files():
-    """The files of all tables, by the names that they have in results/tables/."""
+    """Return the files of all tables, by the names that they have in results/tables/."""
     others = expand("results/reporting/{name}.{ending}", name=["cost", "checklist"], ending=["csv", "md", "html"])
     return {Path(path).name: path for path in [*measured_tables(), *others]}
 
@@ -427,7 +426,7 @@ def table_files():
 rule collect_table:
     """Copy one table into the folder of tables, if it is asked for by its name, as `results/tables/evaluation.csv`.
 
-    output: a table, made with what it needs and no more
+    output: a table, made with its own inputs only
     """
     input:
         lambda wildcards: table_files()[wildcards.table],
@@ -452,7 +451,7 @@ rule collect_table:
 
 
 def paper_figures():
-    """The files of all figures of papers."""
+    """Return the files of all figures of papers."""
     return [
         f"results/figures/{paper}_{name}{ending}"
         for paper, of_paper in papers.items()
@@ -462,12 +461,12 @@ def paper_figures():
 
 
 def shown_figures(wildcards):
-    """The figures in the index of the tables: none while a study, which some show, waits for participants."""
+    """Return the figures in the index of the tables: none while a study, which some show, waits for participants."""
     return [] if settings.study and not participants() else paper_figures()
 
 
 def pages():
-    """The pages beside the tables: what a rule makes, the file that is opened, a title and a sentence."""
+    """Return the pages beside the tables: what a rule makes, the file that is opened, a title and a sentence."""
     if scored_captions(None):
         yield {
             "made": "results/browser",

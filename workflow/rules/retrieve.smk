@@ -1,16 +1,15 @@
-"""Retrieve: what the config names and is not there, where it says `retrieve: true`.
+"""Retrieve: missing files that the config names, if it says `retrieve: true`.
 
 Needs: the addresses in resources/sources.yaml, and the network.
-Makes: the missing files below `data`. No rule declares these as its output, as Snakemake deletes outputs before a job:
-what somebody put there is nobody's to delete. A file that says that all were fetched is there for as long as the jobs
-that wait for them.
+The fetched files below `data` are outputs of no rule, because Snakemake deletes outputs before a job, and files of the
+user must never be deleted. The output is a mark that all files were fetched. It exists as long as jobs wait for it.
 """
 
 
 checkpoint retrieve:
-    """Fetch what the config names and is not there.
+    """Fetch missing files that the config names.
 
-    output: a sign that all was fetched, for as long as jobs wait for it
+    output: a mark that all files were fetched; it exists as long as jobs wait for it
     """
     output:
         temp("results/retrieved"),
@@ -28,6 +27,6 @@ checkpoint retrieve:
         sources=graph.fetched(),
         data=settings.data,
     message:
-        "fetch what is missing below {params.data}"
+        "fetch missing files below {params.data}"
     script:
         "../scripts/retrieve.py"

@@ -2,20 +2,17 @@
 
 Needs: a corpus; for scorers that read regions, boxes with an encoder, a detector's weights or files of regions; for a
 scorer, weights and a vocabulary, or an encoder, or nothing when it is trained here (docs/data.md).
-Makes: results/regions/{regions}/{corpus}/{shard}.parquet; results/scorers/{scorer}/{config.json,model.safetensors},
-vocab.txt for those that read regions, training.parquet and matching.parquet for those trained here; and
-results/evaluation/{captioner}/{evaluation}/alignment.parquet, a row for each caption and scorer
 """
 
 
 def boxed_objects(wildcards):
-    """The annotated objects of a corpus, if the regions are their boxes."""
+    """Return the annotated objects of a corpus, if the regions are their boxes."""
     annotated = settings.regions[wildcards.regions].source == "boxes"
     return [f"results/corpora/{wildcards.corpus}/objects.parquet"] if annotated else []
 
 
 def region_encoder(wildcards):
-    """The encoder whose features are pooled in boxes, as a list, which is empty for a detector."""
+    """Return the encoder whose features are pooled in boxes, as a list, which is empty for a detector."""
     encoder = getattr(settings.regions[wildcards.regions], "encoder", None)
     return [encoder] if encoder else []
 
@@ -88,7 +85,7 @@ rule read_regions:
 
 
 def scorer_config(wildcards):
-    """What the import or training of a scorer depends on, beside its inputs."""
+    """Return the parameters of the import or training of a scorer, beside its inputs."""
     files = ("weights", "vocabulary", "run", "config")
     block = graph.block("scorers", wildcards.scorer, "regions", "corpus", "seed", "encoder", *files)
     if "negatives" in block:
@@ -97,7 +94,7 @@ def scorer_config(wildcards):
 
 
 def scorer_modules(wildcards):
-    """The modules of the family of a scorer, and of the encoder that it is."""
+    """Return the modules of the family of a scorer, and of the encoder that it is."""
     return graph.modules("scorers", wildcards.scorer)
 
 
@@ -163,18 +160,18 @@ rule adopt_encoder:
 
 
 def scorer_training_images(wildcards):
-    """The tables of the training corpus that a scorer reads."""
+    """Return the tables of the training corpus that a scorer reads."""
     return graph.images_for("scorers", wildcards.scorer, settings.scorers[wildcards.scorer].corpus)
 
 
 def similar_images(wildcards):
-    """The features that say which images of the training corpus are alike."""
+    """Return the features that say which images of the training corpus are alike."""
     scorer = settings.scorers[wildcards.scorer]
     return graph.features_of(scorer.negatives.encoder, scorer.corpus)
 
 
 def word_encoder(wildcards):
-    """The encoder that word pieces start from, as a list, which is empty for a random start."""
+    """Return the encoder that word pieces start from, as a list, which is empty for a random start."""
     scorer = settings.scorers[wildcards.scorer]
     return [settings.regions[scorer.regions].encoder] if scorer.word_embeddings == "encoder" else []
 
@@ -233,7 +230,7 @@ rule pretrain_scorer:
 
 
 def evaluation_scorers(wildcards):
-    """The scorers of an evaluation, with the tables of each corpus that each scorer reads."""
+    """Return the scorers of an evaluation, with the tables of each corpus that each scorer reads."""
     evaluation = settings.evaluations[wildcards.evaluation]
     return {
         scorer: {corpus: graph.images_for("scorers", scorer, corpus) for corpus in evaluation.corpora}
@@ -242,12 +239,12 @@ def evaluation_scorers(wildcards):
 
 
 def evaluation_scorer_files(wildcards):
-    """The files of the scorers of an evaluation."""
+    """Return the files of the scorers of an evaluation."""
     return [path for scorer in evaluation_scorers(wildcards) for path in graph.scorer_files(scorer)]
 
 
 def evaluation_scorer_images(wildcards):
-    """The tables that the scorers of an evaluation read."""
+    """Return the tables that the scorers of an evaluation read."""
     tables = (path for of in evaluation_scorers(wildcards).values() for paths in of.values() for path in paths)
     return list(dict.fromkeys(tables))
 

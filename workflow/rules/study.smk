@@ -2,28 +2,26 @@
 
 Needs: the captions of an evaluation with human captions among them, the features of its images, and, once people took
 part, their files of answers.
-Makes: results/study/{stimuli.parquet,web/,psychopy/,review.html}; from answers of people or of simulated participants
-results/study/{participants}/{answers,participants,accuracy,pairwise,agreement}.parquet
 """
 
 
 def study_images(wildcards):
-    """The images of the corpus of the study."""
+    """Return the images of the corpus of the study."""
     return f"results/corpora/{settings.study.corpus}/images.parquet"
 
 
 def study_captions(wildcards):
-    """The captions of each captioner of the study."""
+    """Return the captions of each captioner of the study."""
     return [f"results/captions/{name}/{settings.study.evaluation}.parquet" for name in settings.study.captioners]
 
 
 def excluded_images(wildcards):
-    """The file of ids of images that nobody is shown, if the config names one."""
+    """Return the file of ids of images that nobody is shown, if the config names one."""
     return [graph.given(settings.study.exclude)] if settings.study.exclude else []
 
 
 def human_captioner(wildcards):
-    """The captioner of the study with human captions, which the controls show."""
+    """Return the captioner of the study with human captions, which the controls show."""
     return next(name for name in settings.study.captioners if settings.captioners[name].family == "human")
 
 
@@ -70,7 +68,7 @@ rule sample_stimuli:
 
 
 def consent_text(wildcards):
-    """The text that participants agree to: a file of the config, or the text that comes with the workflow."""
+    """Return the text that participants agree to: a file of the config, or the text that comes with the workflow."""
     given = settings.study.consent
     return graph.given(given) if given else own(f"{ROOT}/resources/study/consent.txt")
 
@@ -115,7 +113,7 @@ rule build_study:
 
 
 def simulating_retriever(wildcards):
-    """The retriever that answers in place of people."""
+    """Return the retriever that answers in place of people."""
     return settings.study.simulated.retriever
 
 
@@ -156,7 +154,7 @@ rule simulate_responses:
 
 
 def responses(wildcards):
-    """The files of answers: of simulated participants, or of people as the config names them."""
+    """Return the files of answers: of simulated participants, or of people as the config names them."""
     if wildcards.participants == "simulated":
         return ["results/study/simulated/responses.csv"]
     return [graph.given(path) for path in settings.study.responses]
@@ -200,5 +198,5 @@ rule analyse_responses:
 
 
 def study_results():
-    """The pages, the experiment and the review of the study, if the config has one."""
+    """Return the pages, the experiment and the review of the study, if the config has one."""
     return ["results/study/web", "results/study/psychopy", "results/study/review.html"] if settings.study else []

@@ -14,7 +14,7 @@ LABELS = TableSchema(
     image_id=IMAGE_ID,
     split=Column(_STRING, "split of the image"),
     scene=Column(_STRING, "lemma of the noun"),
-    captions=Column(_INT, "scene captions of the image that have it"),
+    captions=Column(_INT, "scene captions of the image with the noun"),
 )
 CHOSEN = TableSchema(
     "chosen scenes",
@@ -22,7 +22,7 @@ CHOSEN = TableSchema(
     ("scene",),
     scene=SCENE,
     rank=Column(_INT, "rank by images, from 1, or place in the list of the config"),
-    images=Column(_INT, "images that depict it, all splits"),
+    images=Column(_INT, "images of all splits that depict the scene"),
 )
 PMI = TableSchema(
     "information of objects",
@@ -52,7 +52,7 @@ COVERAGE = TableSchema(
     ("image_id",),
     image_id=IMAGE_ID,
     regions=Column(_INT, "regions that are read"),
-    tagged=Column(_INT, "those that show a tagged object"),
+    tagged=Column(_INT, "regions that show a tagged object"),
 )
 ABLATED = TableSchema(
     "captions of ablated images",
@@ -60,9 +60,9 @@ ABLATED = TableSchema(
     ("image_id", "scene", "objects"),
     image_id=IMAGE_ID,
     split=Column(_STRING, "split of the image"),
-    scene=Column(_STRING, "scene whose objects were removed; empty where none was"),
+    scene=Column(_STRING, "scene whose objects were removed; empty if none were removed"),
     objects=REMOVED,
-    labels=Column(pa.list_(_STRING), "names of these objects"),
+    labels=Column(pa.list_(_STRING), "names of the removed objects"),
     caption=Column(_STRING, "text"),
     log_prob=Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats"),
     confidence=Column(_DOUBLE, "geometric mean of the token probabilities, end included"),
@@ -78,8 +78,8 @@ EFFECTS = TableSchema(
         _STRING, "changed: share of captions; confidence (of unchanged ones, after) and shift: before minus after"
     ),
     value=Column(_DOUBLE, "mean over samples; missing without samples", nullable=True),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images", nullable=True),
-    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     deviation=Column(_DOUBLE, "standard deviation over samples", nullable=True),
     n=Column(_INT, "samples: images with their scene"),
 )
@@ -89,7 +89,7 @@ SPLITS = TableSchema(
     ("captioner", "split", "against"),
     captioner=ROLE,
     split=Column(_STRING, "a split"),
-    against=Column(_STRING, "another one"),
+    against=Column(_STRING, "another split"),
     z=Column(_DOUBLE, "difference of the mean shifts in standard errors; missing without samples", nullable=True),
     p_value=Column(_DOUBLE, "two-sided", nullable=True),
 )

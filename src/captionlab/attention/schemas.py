@@ -25,8 +25,8 @@ BLOCKS = TableSchema(
     layer=_LAYER,
     relation=_RELATION,
     deviation=Column(_DOUBLE, "standard deviation of the attention values, each the maximum over heads"),
-    mass=Column(_DOUBLE, "sum of these values"),
-    values=Column(_INT, "how many there are"),
+    mass=Column(_DOUBLE, "sum of the attention values"),
+    values=Column(_INT, "number of attention values"),
 )
 RECEIVED = TableSchema(
     "attention to tags",
@@ -41,7 +41,7 @@ RECEIVED = TableSchema(
 )
 SHARES = TableSchema(
     "attention to special tokens",
-    "a kind of positions of an image that attend, in a layer, and a kind of special tokens",
+    "the attention of a kind of positions of an image to a kind of special tokens in a layer",
     ("image_id", "layer", "attending", "target"),
     image_id=IMAGE_ID,
     layer=_LAYER,
@@ -66,9 +66,9 @@ DENSITIES = TableSchema(
     captioner=ROLE,
     relation=_RELATION,
     deviation=Column(_DOUBLE, "standard deviation of the attention values of an image"),
-    mass=Column(_DOUBLE, "their sum"),
+    mass=Column(_DOUBLE, "sum of the attention values of an image"),
     density=Column(_DOUBLE, "Gaussian kernels, Scott's bandwidth"),
-    enclosed=Column(_DOUBLE, "share of the whole that is where the density is at least as high as here"),
+    enclosed=Column(_DOUBLE, "share of the total density at points with at least this density"),
 )
 DIFFERENCES = TableSchema(
     "attention differences",
@@ -79,8 +79,8 @@ DIFFERENCES = TableSchema(
     pretrained=Column(_DOUBLE, "mean over images"),
     finetuned=Column(_DOUBLE, "mean over images"),
     difference=Column(_DOUBLE, "finetuned minus pretrained"),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images"),
-    ci_high=Column(_DOUBLE, "upper end of the same"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    ci_high=Column(_DOUBLE, "upper end of the interval"),
     p_value=Column(_DOUBLE, "two-sided, paired bootstrap"),
     n=Column(_INT, "images"),
 )
@@ -97,17 +97,17 @@ RANKINGS = TableSchema(
 )
 OVERLAPS = TableSchema(
     "overlap of rankings",
-    "the objects of a scene by attention against those by frequency, down to a depth",
+    "the objects of a scene ranked by attention against the objects ranked by frequency, down to a depth",
     ("captioner", "scene", "depth"),
     captioner=Column(_STRING, "pretrained or finetuned; uniform: the same attention to every tag"),
     scene=SCENE,
     depth=Column(_INT, "objects of each ranking"),
     rank_biased_overlap=Column(_DOUBLE, "average overlap, 0 to 1"),
-    rank_biased_overlap_ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images"),
-    rank_biased_overlap_ci_high=Column(_DOUBLE, "upper end of the same"),
+    rank_biased_overlap_ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    rank_biased_overlap_ci_high=Column(_DOUBLE, "upper end of the interval"),
     intersection_over_union=Column(_DOUBLE, "0 to 1"),
-    intersection_over_union_ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images"),
-    intersection_over_union_ci_high=Column(_DOUBLE, "upper end of the same"),
+    intersection_over_union_ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    intersection_over_union_ci_high=Column(_DOUBLE, "upper end of the interval"),
     attended=Column(_INT, "images of the scene whose attention is read"),
     counted=Column(_INT, "images of the scene whose objects are counted"),
 )

@@ -136,13 +136,13 @@ def check_parent(directory: AnyPath, parent: Mapping[str, str]) -> Path:
     folder = Path(directory).absolute().with_name(parent["captioner"])
     if not (folder / WEIGHTS).is_file():
         raise CheckpointError(
-            f"{directory} has adapters of the captioner {folder}, which is not there; put its folder beside that of "
-            "the adapters, or finetune with lora: {merge: true}, which writes a whole model"
+            f"{directory} has adapters of the captioner {folder}, which is not there; put its folder beside the "
+            "folder of the adapters, or finetune with lora: {merge: true}, which writes a whole model"
         )
     if origin_of(folder / WEIGHTS)["sha256"] != parent["sha256"]:
         raise CheckpointError(
-            f"{directory} has adapters of another captioner than {folder} is now: its {WEIGHTS} is not that which they "
-            "were trained on; put that one back, or finetune again from this one"
+            f"{directory} has adapters that were trained on another {WEIGHTS} than {folder} has now; put the earlier "
+            "file back, or finetune again from the present file"
         )
     return folder
 

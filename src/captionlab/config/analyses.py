@@ -36,8 +36,10 @@ class LanguageModel(Model):
     """The trigram language model."""
 
     corpus: Annotated[str, Ref("corpora")] | None = Field(None, description="corpus whose references it learns")
-    splits: Splits | None = Field(None, description="splits of these references")
-    arpa: FilePath | None = Field(None, description="or a file of a trigram language model made elsewhere, see below")
+    splits: Splits | None = Field(None, description="splits of the corpus whose references it learns")
+    arpa: FilePath | None = Field(
+        None, description="file of a trigram language model made elsewhere, in place of `corpus`; see below"
+    )
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence if it is both given and trained, or neither."""
@@ -83,12 +85,12 @@ class Validity(Model):
 class Labels(Model):
     """Which scenes there are."""
 
-    number: PositiveInt = Field(8, description="number of scenes, those of most images")
+    number: PositiveInt = Field(8, description="number of scenes; the scenes of most images are taken")
     names: Splits | None = Field(None, description="names of scenes, in place of `number`")
     min_captions: PositiveInt = Field(1, description="captions of an image that must name a scene")
     table: Literal["scene_captions", "captions"] = Field(
         "scene_captions",
-        description="table of the corpus with these captions; captions: of a corpus without scene captions",
+        description="table of the corpus whose captions name scenes; captions: for a corpus without scene captions",
     )
 
 
@@ -182,7 +184,7 @@ class SceneAnalysis(Model):
     splits: Splits | None = Field(
         None, description="splits whose images are ablated and probed; the evaluation split by default"
     )
-    seed: OwnSeed = Field(None, description="seed of what is drawn; by default the seed of the config")
+    seed: OwnSeed = Field(None, description="seed of all random choices; by default the seed of the config")
     labels: Labels = Field(Labels.model_construct(), description="")
     attention: Attention = Field(Attention.model_construct(), description="")
     density: Density = Field(Density.model_construct(), description="")

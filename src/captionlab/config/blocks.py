@@ -1,4 +1,4 @@
-"""Blocks of a config and what can be read off one of them: its kind, its root, its normal form."""
+"""Blocks of a config: their kinds, their ancestors and their normal form."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,21 +13,21 @@ JUDGED = "judged"
 # Stands between the names of sets whose judgements are pooled; no name in a config has this character.
 POOL = "+"
 
-# Captioners that have no weights: their captions are there already, or made of others'.
+# Families of captioners without weights: their captions exist already or are constructed from other captions.
 GIVEN = {"file", "human", "constructed", JUDGED}
 # Where the block of a captioner names a decoding of its training.
 TRAINING_DECODINGS = (("objective", "decoding"), ("objective", "search"), ("validation", "decoding"))
 
 
 def normalise(value: Any) -> Any:
-    """The same value with the keys of every mapping in order, so that reordering a config changes nothing."""
+    """Return a value with the keys of every mapping sorted, so that the order of keys in a config does not matter."""
     if isinstance(value, Mapping):
         return {key: normalise(value[key]) for key in sorted(value)}
     return [normalise(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
-    """How a captioner comes about: file, human, constructed, judged, finetuned, imported or pretrained."""
+    """Return the kind of a captioner: file, human, constructed, judged, finetuned, imported or pretrained."""
     if block.get("family") in GIVEN:
         return str(block["family"])
     if "parent" in block:
@@ -36,17 +36,17 @@ def captioner_kind(block: Mapping[str, Any]) -> str:
 
 
 def has_captions(corpus: Mapping[str, Any]) -> bool:
-    """Whether people described the images of a corpus, which one with `captions: null` says of none."""
+    """Return whether the images of a corpus have captions; a corpus with `captions: null` has none."""
     return corpus.get("captions", "") is not None
 
 
 def model_kind(block: Mapping[str, Any]) -> str:
-    """How an encoder or a scorer comes about: imported or trained, as patches of an encoder, or as an encoder."""
+    """Return the kind of an encoder or a scorer: imported, trained, patches (of an encoder) or encoder."""
     kinds = {"patches_of": "patches", "encoder": "encoder", "weights": "imported"}
     return next((kind for key, kind in kinds.items() if key in block), "trained")
 
 
-# By section how its blocks come about, as rules tell them apart.
+# Functions of a block by section: the kind of the block, by which rules choose the blocks that they make.
 KINDS: Mapping[str, Callable[[Block], str]] = {
     "corpora": lambda block: {"toyworld": "rendered", JUDGED: JUDGED}.get(block["reader"], "read"),
     "encoders": model_kind,
@@ -58,7 +58,7 @@ KINDS: Mapping[str, Callable[[Block], str]] = {
 
 
 def line_of(config: Block, captioner: str) -> list[str]:
-    """A captioner and those that it descends from, the oldest last."""
+    """Return a captioner and its ancestors, the oldest last."""
     line = [captioner]
     while "parent" in config["captioners"][line[-1]]:
         line.append(config["captioners"][line[-1]]["parent"])
@@ -66,7 +66,7 @@ def line_of(config: Block, captioner: str) -> list[str]:
 
 
 def root_of(config: Block, captioner: str) -> str:
-    """The captioner at the top of a line of parents."""
+    """Return the oldest ancestor of a captioner, or the captioner itself if it has no parent."""
     return line_of(config, captioner)[-1]
 
 
@@ -79,15 +79,15 @@ def located(path: str | Path, data: Path, root: Path) -> Path:
 
 
 def needs_parent(captioner: Block) -> bool:
-    """Whether the files of a captioner are adapters, which are read with its parent."""
+    """Return whether the files of a captioner are adapters, which are read with its parent."""
     return "lora" in captioner and not captioner["lora"]["merge"]
 
 
 def without(block: Mapping[str, Any], *keys: str) -> Block:
-    """A block but for some of its keys."""
+    """Return a block without some of its keys."""
     return {key: value for key, value in block.items() if key not in keys}
 
 
 def any_of(names: Iterable[str]) -> str:
-    """Regular expression of these names, for the wildcards of a rule."""
+    """Return a regular expression that matches the names, for the wildcards of a rule."""
     return "|".join(sorted(set(names))) or "(?!)"  # no name at all matches nothing

@@ -17,7 +17,7 @@ from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, See
 Corpus = Annotated[str, Ref("corpora")]
 ELSEWHERE = "corpus that it was trained on elsewhere; tells in-domain from cross-domain"
 Reads = Literal["vector", "patches", "patches-or-pixels", "tagged-regions"]
-# By what a captioner reads of an image: the keys that it needs, those that it does not have, and how that is said.
+# By the kind of image features that a captioner reads: needed keys, forbidden keys, and the features in words.
 READS: Mapping[Reads, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vector": (("encoder",), ("regions", "tags"), "encoder of images"),
     "patches": (("encoder",), ("regions", "tags"), "encoder of images"),
@@ -28,17 +28,17 @@ READS: Mapping[Reads, tuple[tuple[str, ...], tuple[str, ...], str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionerFacts:
-    """What the graph must know of a family of captioners."""
+    """Facts of a family of captioners, which the graph reads."""
 
     reads: Reads
-    """what it reads of an image: one vector of an encoder, one for each place, or without an encoder the image itself,
-    regions, or regions and tags"""
+    """features of an image that it reads: one vector of an encoder, one vector for each patch, the patches or, without
+    an encoder, the image itself, or regions with tags"""
     finetuned_as: Mapping[str, Any]
-    """what the objective reinforce takes for keys that are not given, as the class has it"""
+    """defaults of the objective `reinforce`, the same as in the class of the family"""
     predicts: tuple[Prediction, ...] = ("next-word",)
-    """what it can predict, which says by which objectives it can be trained"""
+    """kinds of predictions that it can make; they decide by which objectives it can be trained"""
     options: tuple[Literal["teacher", "scheduled_sampling"], ...] = ()
-    """options of an objective that it can follow and not every family can"""
+    """options of an objective that not every family supports and this family does"""
     attention: bool = False
     """whether its attention to tags can be extracted (captionlab.attention)"""
     longest: Mapping[str, int] = field(default_factory=dict)

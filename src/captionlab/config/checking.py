@@ -1,4 +1,4 @@
-"""A config as it was written, held against the models: one sentence for each mistake."""
+"""Check of a config against the models: one sentence for each mistake."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from captionlab.config.names import hint, lookup_in
 from captionlab.config.sections import config_model
 from captionlab.config.walking import alternatives, key_of_family, type_at
 
-# What is said of a value by the kind of pydantic's error; {value} is the value, the other names are of its context.
+# Sentences by the type of pydantic's error. {value} is the value; other names are in the context of the error.
 PLAIN = {
     "string_type": "is {value!r}; it must be text",
     "int_type": "is {value!r}; it must be a whole number",
@@ -39,14 +39,14 @@ KeyPath = tuple[int | str, ...]
 
 
 class Checked(NamedTuple):
-    """What is wrong with a config, and whether every name in it leads somewhere and every block fits its model."""
+    """The mistakes of a config, and whether every name leads to a block and every block fits its model."""
 
     sentences: list[str]
     whole: bool
 
 
 def check(config: Block) -> Checked:
-    """Hold a config against the models."""
+    """Check a config against the models."""
     context = {"config": config, "lookup": lookup_in(config)}
     try:
         config_model().model_validate(config, context=context)
@@ -64,7 +64,7 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
         at.setdefault(_place(config, error), []).append(error)
     for place in sorted(at, key=lambda place: [str(key) for key in place]):
         where, alike = ".".join(map(str, place)) or "the top level", at[place]
-        # Where several kinds of values may stand, what is wrong with the value as one of its own kind.
+        # If a key takes several kinds of values, the mistakes of the value as another kind are left out.
         below = any(other[: len(place)] == place and other != place for other in at)
         alike = [error for error in alike if not _other_kind(error)] or ([] if below else alike)
         if len(alike) > 1 and alike[0]["input"] is not None and len({id(error["input"]) for error in alike}) == 1:
@@ -74,7 +74,7 @@ def _sentences(config: Block, errors: Sequence[ErrorDetails]) -> Iterator[str]:
 
 
 def _said(config: Block, where: str, place: KeyPath, error: ErrorDetails) -> Iterator[str]:
-    """Yield what is said of one of pydantic's errors."""
+    """Yield the sentences of an error of pydantic."""
     context = {key: _plain(bound) for key, bound in error.get("ctx", {}).items()}
     value, kind = error["input"], error["type"]
     parent = ".".join(map(str, place[:-1])) or "the top level"
@@ -113,7 +113,7 @@ def _plain(bound: Any) -> Any:
 
 
 def _chosen(config: Block, where: str, place: KeyPath, value: Any) -> Iterator[str]:
-    """Yield what is said of a block that is of none of the cases that there are."""
+    """Yield a sentence on a block that fits none of the possible models: its choosing key is missing or unknown."""
     if not isinstance(value, Mapping):
         yield f"{where} {PLAIN['model_type'].format(value=value)}"
         return
@@ -133,7 +133,7 @@ def _close(value: Any, values: Sequence[str]) -> str:
 
 
 def _meant(config: Block, place: KeyPath) -> str:
-    """Return which other cases have a key that a block does not have, and what may have been meant."""
+    """Return a hint on an unknown key: other kinds of blocks that have this key, and similar keys of the block."""
     block: Any = config
     for key in place[:-1]:
         block = block[key]
@@ -150,7 +150,7 @@ def _keys(model: Any) -> list[str]:
 
 
 def _place(config: Block, error: ErrorDetails) -> KeyPath:
-    """Return the place of an error in the config, without what pydantic adds to it: models, kinds and [key]."""
+    """Return the place of an error in the config, without the models, types and [key] that pydantic adds."""
     found: list[int | str] = []
     value: Any = config
     for number, key in enumerate(error["loc"], 1):

@@ -1,4 +1,7 @@
-"""The files of a config, of which Snakemake takes the last of two equal keys, and null for a value as any other."""
+"""Checks of the files of a config before Snakemake merges them: keys that are there twice, and null.
+
+Snakemake itself takes the last of two equal keys, and treats null as a value.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,10 +18,10 @@ _Place = tuple[Any, ...]
 
 
 def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, Any]) -> None:
-    """Take out of a config what a later file or the command line (`line`) takes away from the files before it by null.
+    """Delete from a config the keys that a later file or the command line (`line`) sets to null.
 
-    Where null is a value of the key, it stays. ConfigError lists the files that have a key twice, or says that none of
-    those that are given has corpora: then somebody meant another config than the default.
+    If null is a value of the key, it stays. Raises ConfigError if a file has a key twice, or if no file has corpora:
+    then the files are meant on top of the default config, which was not given.
     """
     layers, twice = [], []
     for file in files:
@@ -36,12 +39,12 @@ def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, 
     if files and "corpora" not in config:
         there = f"there is no section `corpora` in {' and '.join(map(str, files))}, but {', '.join(map(str, config))}"
         raise ConfigError(
-            f"{there}; what is given stands alone, so give config/config.yaml before it to put it on top of the default"
+            f"{there}; the default config is not read if files are given; to change it, give config/config.yaml first"
         )
 
 
 def _taken_away(layers: Sequence[Mapping[str, Any]]) -> list[_Place]:
-    """Places that one layer has a value at and a later one null."""
+    """Return the places at which a layer has a value and a later layer has null."""
     below: Block = {}
     found: dict[_Place, None] = {}
     for layer in layers:
@@ -59,7 +62,7 @@ def _nulls(layer: Mapping[str, Any], where: _Place = ()) -> Iterator[_Place]:
 
 
 def _at(config: Any, place: Sequence[Any]) -> Any:
-    """What stands at a place of a config; None where nothing does."""
+    """Return the value at a place of a config, or None if there is no such place."""
     for key in place:
         config = config.get(key) if isinstance(config, Mapping) else None
     return config

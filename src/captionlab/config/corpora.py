@@ -20,20 +20,21 @@ FOLDERS = "folder of the images, or one for each split; null for texts only"
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusFacts:
-    """What the graph must know of a reader of corpora."""
+    """Facts of a reader of corpora, which the graph reads."""
 
     files: tuple[str, ...]
-    """keys that name the files it reads, one or one for each split; images are none of them"""
+    """keys that name files, one or one for each split; folders of images are not listed"""
     patterns: tuple[str, ...] = ()
     """keys that name tars, for each split a tar, a folder of tars, or a path with * and ? for any characters"""
     contents: str = ""
-    """pattern of what it reads in its folder (captionlab.corpora.inputs.folder_of) if none of `files` is given"""
+    """pattern of files in the folder of the corpus (captionlab.corpora.inputs.folder_of), read if no key of `files` is
+    set"""
     scenes: bool = False
     """whether images have scene captions"""
     undescribed: bool = False
     """whether there are images that nobody described, which are candidates only"""
     libraries: tuple[str, ...] = ()
-    """libraries beside pillow whose versions matter to what it reads"""
+    """libraries beside pillow whose versions change the corpus"""
 
 
 class Corpus(Model):
@@ -101,7 +102,7 @@ class Detector(Regions):
     source: Literal["detector"]
     weights: FilePath = Field(description="weights of torchvision's fasterrcnn_resnet50_fpn_v2")
     count: PositiveInt = Field(36, description="largest number of regions of an image")
-    size: Annotated[int, Field(ge=16)] = Field(800, description="pixels of the shorter side of what it sees")
+    size: Annotated[int, Field(ge=16)] = Field(800, description="pixels of the shorter side of an image after resizing")
 
 
 REGIONS = {"boxes": Boxes, "files": RegionFiles, "detector": Detector}
@@ -129,18 +130,18 @@ class Tags(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgementFacts:
-    """What the graph must know of a reader of judged captions."""
+    """Facts of a reader of judged captions, which the graph reads."""
 
     files: tuple[str, ...]
     """keys that name the files it reads"""
     ratings: bool
     """whether single captions are rated; else one of two is preferred"""
     leaves_out: Literal["candidates", "references"]
-    """what does not count if a judged caption is among the references of its image"""
+    """which of the two is left out if a judged caption is also a reference of its image"""
     simulated: bool = False
     """whether judges are simulated, which only the toy world allows"""
     libraries: tuple[str, ...] = ()
-    """libraries whose versions matter to what it reads"""
+    """libraries whose versions change the judgements"""
 
 
 class Judgements(Model):
@@ -153,4 +154,6 @@ class Judgements(Model):
     scorers: Annotated[list[Annotated[str, Ref("scorers", trainings=True)]], Unique()] = Field(
         [], description="scorers of every caption with its image"
     )
-    seed: OwnSeed = Field(None, description="seed of what is drawn; by default the seed of the config")
+    seed: OwnSeed = Field(
+        None, description="seed of drawn references and of simulated judges; by default the seed of the config"
+    )

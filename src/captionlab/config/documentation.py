@@ -47,7 +47,7 @@ class Cased(NamedTuple):
 
 
 def parts() -> dict[str, Any]:
-    """Return what each table is about: a model, or several by the value of a key."""
+    """Return the subject of each table: a model, or several models by the value of a key."""
     families = {
         f"{name}_{form}": Cased("family", plugin_models(package, model))
         for name, package, form, model in (
@@ -114,7 +114,7 @@ def with_families(text: str) -> str:
 
 
 class Row(NamedTuple):
-    """What is said of a key."""
+    """The documentation of a key."""
 
     key: str
     what: str
@@ -161,7 +161,7 @@ _SECTIONS = ("lora", "objective", "optimizer", "reward", "validation")
 
 
 def _inner(field: FieldInfo) -> type[Model] | None:
-    """Return the model of a block whose keys are shown with those of the block around it."""
+    """Return the model of a block whose keys are shown together with the keys of the block around it."""
     shown_elsewhere = {training.Optimizer, training.Validation, training.Lora}
     model = type_of(field).of({}).model if not any(isinstance(mark, Cases) for mark in field.metadata) else None
     return None if model is None or model in shown_elsewhere else model
@@ -178,7 +178,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _values(part: ValueType) -> str:
-    """Return what may stand under a key, in words."""
+    """Return the possible values of a key, in words."""
     if part.ref:
         return f"name in `{part.ref.section}`"
     if part.has(FileMark):

@@ -67,7 +67,7 @@ class TrainedEncoder(Encoder, Seeded):
 
 
 def form_of(block: Any, keys: tuple[str, ...], otherwise: str) -> str:
-    """Return the first of these keys that a block has, which says how a model comes about."""
+    """Return the first of some keys that a block has, which tells whether a model is trained, imported or reused."""
     there = block if isinstance(block, Mapping) else getattr(block, "model_fields_set", ())
     return next((key for key in keys if key in there), otherwise)
 

@@ -54,7 +54,7 @@ class Sample(Decoding):
         "temperature and top_k; all by default",
     )
     samples: PositiveInt | None = Field(
-        None, description="captions that are drawn of each image, each of which an evaluation scores; 1 by default"
+        None, description="number of captions that are drawn of each image; an evaluation scores each; 1 by default"
     )
 
 
@@ -65,8 +65,8 @@ class Beam(Decoding):
     beams: Annotated[int, Field(ge=2)] = Field(description="number of captions that are kept of each image")
     length_penalty: float | None = Field(
         None,
-        description="power of the length that a beam's log-probability is divided by, by the rules transformers; 1 by "
-        "default",
+        description="power of the length by which the log-probability of a beam is divided, with "
+        "`rules: transformers`; 1 by default",
     )
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
@@ -75,8 +75,7 @@ class Beam(Decoding):
             yield "{place}.length_penalty is for `rules: transformers`; the other beam searches have none"
         if self.rules in ("oscar", "camel") and self.repetition_penalty is not None:
             yield (
-                "{place}.repetition_penalty is for beam search as transformers has it; those of Oscar and CaMEL have "
-                "none"
+                "{place}.repetition_penalty is for `rules: transformers`; beam searches of Oscar and CaMEL have none"
             )
 
 
@@ -87,7 +86,7 @@ AnyDecoding = Annotated[Decoding, cases_by("kind", lambda: DECODINGS)]
 class Evaluation(Model):
     """Captions of several captioners on several corpora, and their scores."""
 
-    captioners: Captioners = Field(description="captioners, each of which describes the images of all corpora")
+    captioners: Captioners = Field(description="captioners; each describes the images of all corpora")
     corpora: Corpora = Field(description="corpora, whose images of the evaluation split are described")
     decoding: Annotated[str, Ref("decodings")] | None = Field(
         None, description="decoding; not needed for captions that are there already"

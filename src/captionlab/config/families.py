@@ -44,13 +44,16 @@ def rewards() -> Mapping[str, RewardFacts]:
 
 
 def score_tables() -> Mapping[str, MetricFacts]:
-    """The tables of scores of captions, by name, in their order."""
+    """Return the facts of each table of scores of captions, by name, in the order in which tables show metrics."""
     found: Mapping[str, MetricFacts] = plugins.facts("evaluation.metrics")
     return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
 def asked_tables(config: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, MetricFacts]:
-    """Those that an evaluation of a config asks for; without captions in any of its corpora none of references."""
+    """Return the facts of each table of scores that an evaluation of a config asks for, by name.
+
+    If no corpus of the evaluation has captions, tables that compare with references are left out.
+    """
     off = ("off", False)  # YAML reads a bare off as false
     tables = {name: table for name, table in score_tables().items() if config.get(table.switch) not in off}
     if not any(has_captions(config["corpora"][corpus]) for corpus in evaluation["corpora"]):
@@ -59,7 +62,7 @@ def asked_tables(config: Mapping[str, Any], evaluation: Mapping[str, Any]) -> di
 
 
 def rewards_in(reward: Mapping[str, Any], where: str = "reward") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """A reward and those that it is made of, each with its place in the config."""
+    """Yield a reward and the rewards that it is made of, each with its place in the config."""
     yield where, reward
     for number, part in enumerate(reward["of"] if rewards()[reward["kind"]].of else []):
         if "reward" in part:  # beside its weight

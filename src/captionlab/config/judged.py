@@ -1,7 +1,7 @@
-"""Captions that people judged: sets of a config as captioners, corpora and evaluations, and what their jobs read.
+"""Sets of judged captions as captioners, corpora and evaluations of a config.
 
-Each set is spelled out as a captioner that gives its candidates, a corpus that has the judged images alone, and an
-evaluation of the one on the other, all by the name of the set. So every metric of an evaluation can be had of them.
+Each set becomes a captioner that gives the judged captions, a corpus with the judged images, and an evaluation of this
+captioner on this corpus, all with the name of the set. So every metric of an evaluation can score judged captions.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ SECTIONS = ("corpora", "captioners", "evaluations")
 
 
 def judgement_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each set whose name is taken."""
+    """Yield one sentence for each set of judgements whose name a captioner, corpus or evaluation has already."""
     for name in config["judgements"]:
         for section in (section for section in SECTIONS if name in config[section]):
-            yield f"judgements.{name} is to be one of the {section}, which have a {name!r} already; rename one of them"
+            yield f"judgements.{name} also makes {section}.{name}, which is there already; rename one of the blocks"
 
 
 def with_judgements(config: Block) -> Block:
-    """A config that was checked, and beside it what each set stands for."""
+    """Return a checked config with the captioner, the corpus and the evaluation of each set of judgements."""
     metrics = [key for table in score_tables().values() for key in table.asks]
     whole = {**config, **{section: dict(config[section]) for section in (*SECTIONS, "regions", "tags")}}
     for name, block in config["judgements"].items():

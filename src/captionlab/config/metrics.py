@@ -1,4 +1,4 @@
-"""What the graph must know of a table of scores of captions."""
+"""Facts of a table of scores of captions, which the graph reads."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,23 +18,23 @@ MetricInput = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
-    """What the graph must know of a table of scores, with a row for each caption and what it was scored with."""
+    """Facts of a table of scores. A row is a caption, for each scorer or encoder if the metric uses several."""
 
     place: int
-    """rank of its metrics among those of other tables"""
+    """rank of its metrics among the metrics of other tables"""
     taken: tuple[str, ...] = ()
     """names of its metrics that a command of the config could have, too: in lower-case letters, digits and hyphens"""
     asks: tuple[str, ...] = ()
-    """keys of an evaluation that ask for it; without any of them there is no such table; () is for all evaluations"""
+    """keys of an evaluation of which at least one must be set for the table to be made; () if it is always made"""
     references: bool = False
     """whether captions are compared with references alone, which human captions are themselves"""
     switch: Literal["", "spice"] = ""
-    """key of the config that can turn it off"""
+    """key of the config that can turn the table off"""
     reads: tuple[MetricInput, ...] = ()
-    """what its function `score` gets beside the captions (captionlab.evaluation.inputs); () if a rule of its own makes
+    """inputs of its function `score` beside the captions (captionlab.evaluation.inputs); () if a rule of its own makes
     the table"""
     libraries: tuple[str, ...] = ()
-    """libraries whose versions matter to it"""
+    """libraries whose versions change the scores"""
     mem_mb: int = 4000
     """memory of a job, beside tables of embeddings that it holds"""
     runtime: int = 60

@@ -18,7 +18,7 @@ class Model(BaseModel):
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence for each rule between keys that the block breaks; {place} stands for the block.
 
-        `config` is the whole config as it was written, of which nothing may be assumed.
+        `config` is the whole config as it was written. It may have mistakes of any kind.
         """
         yield from ()
 
@@ -63,12 +63,12 @@ class Divides:
 
 @dataclass(frozen=True)
 class NullMark:
-    """Marks a key of which null is a value. Elsewhere null is refused, and the key must be left out."""
+    """Marks a key that takes null as a value. Other keys refuse null and must be left out instead."""
 
 
 @dataclass(frozen=True)
 class AbsentMark:
-    """Marks a key whose default is not filled in, because null says something else than a missing key."""
+    """Marks a key whose default is not filled in, because null and a missing key have different meanings."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Ref:
 
     The name must be there, and the block must do: `accepts` and `refuses` are keys with the values that it must or must
     not have (None: the key is absent), `has` and `lacks` are keys that it must or must not have, and `able` is a
-    capability of the family of an encoder. `reason` is what is said otherwise. With `trainings`, the name of a block
-    with `seeds` stands for all of its trainings.
+    capability of the family of an encoder. `reason` is the error message otherwise. With `trainings`, the name of a
+    block with `seeds` stands for all of its trainings.
     """
 
     section: str

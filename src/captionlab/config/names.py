@@ -1,4 +1,4 @@
-"""Names of blocks: whether a name leads somewhere, and what may have been meant."""
+"""Names of blocks: whether a name leads to a block, and hints for names that do not."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
@@ -12,16 +12,16 @@ Lookup = Callable[[Ref, str], str]
 
 
 def hint(name: str, names: Iterable[Any], otherwise: str = "there are") -> str:
-    """Return what may have been meant by a name that is not among the names."""
+    """Return a hint on an unknown name: the most similar name, or all names."""
     there = [str(one) for one in names]
     close = difflib.get_close_matches(name, there, n=1)
     return f"did you mean {close[0]!r}?" if close else f"{otherwise} {', '.join(there) or 'none'}"
 
 
 def lookup_in(config: Mapping[str, Any]) -> Lookup:
-    """Return a function of a reference and a name, which returns what is wrong with the name, or nothing.
+    """Return a function of a reference and a name that says what is wrong with the name, or returns an empty string.
 
-    The config need not be right in any way.
+    The config may have mistakes of any kind.
     """
     whole = with_snapshots(dict(config))
 
@@ -37,12 +37,12 @@ def lookup_in(config: Mapping[str, Any]) -> Lookup:
 
 
 def a_family(names: Iterable[str]) -> str:
-    """Return these families for a sentence: a clip or a siglip."""
+    """Return families as words of a sentence, such as "a clip or a siglip"."""
     return " or ".join(f"a {name}" for name in names)
 
 
 def _refused(ref: Ref, name: str, block: Any) -> str:
-    """Return what is wrong with the block that a name leads to; nothing if it will do."""
+    """Return what is wrong with the block that a name leads to, or an empty string if the block fits the reference."""
     if not isinstance(block, Mapping):
         return ""
     if ref.able and {"family", "patches_of"} & block.keys():

@@ -1,4 +1,4 @@
-"""Types that the blocks of papers share, and what the workflow must know of a paper."""
+"""Types that the blocks of papers share, and the facts of a paper that the workflow reads."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ SeeingTrainings = SeeingTraining | Annotated[list[SeeingTraining], Len(1), Uniqu
 
 @dataclass(frozen=True)
 class PaperFacts:
-    """The sections of a config of which a paper has tables or figures even if the config does not ask for the paper."""
+    """Facts of a paper: sections of the config for which its tables are made even if the paper is not asked for."""
 
     sections: Sequence[str] = ()
 

@@ -1,6 +1,6 @@
-"""What the parts of a config say of each other that its models do not: parents, objectives, what must fit by number.
+"""Checks of a config across its blocks: parents, objectives, splits and sizes.
 
-The config fits its models, so that every name leads somewhere, and has all defaults.
+The config must fit the models, so that every name leads to a block, and must have all defaults.
 """
 
 import shlex
@@ -25,7 +25,7 @@ from captionlab.config.snapshots import snapshot_mistakes
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each thing that cannot be done."""
+    """Yield one sentence for each mistake between blocks of a config."""
     # The mistakes of a snapshot are reported for its training.
     captioners = {name: block for name, block in config["captioners"].items() if "snapshot" not in block}
     if broken := [mistake for name in captioners for mistake in _parent_mistakes(config, name)]:
@@ -63,7 +63,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
 
 
 def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
-    """The line of parents of a captioner leads to one without a parent that can be trained."""
+    """Yield a sentence if a captioner is its own ancestor, or if its oldest ancestor has no weights."""
     blocks, line = config["captioners"], [name]
     while parent := blocks[line[-1]].get("parent"):
         if parent in line:
@@ -77,11 +77,11 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
 
 
 def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:
-    """One sentence for each thing in `captioners.<name>` that cannot be done."""
+    """Yield one sentence for each mistake in the block of a captioner."""
     where = f"captioners.{name}"
     if block.get("family") == "constructed":
         yield from _construction_mistakes(config, name, block)
-    # One of another run has what it learnt by, its own image side or another encoder, in the results of that run.
+    # A captioner of another run reads the encoder of that run, so its image side is not checked.
     published = "weights" in block and "run" not in block
     if published and "encoder" in block and captioners()[block["family"]].folder:
         yield from _image_side_mistakes(config, where, block)
@@ -104,7 +104,7 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
 
 
 def _image_side_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    """A model of the hub reads what its own image side makes of images, which no size could tell from another's."""
+    """Yield a sentence for each key in which an encoder differs from the image side of a model of the hub."""
     encoder = config["encoders"][block["encoder"]]["patches_of"]
     sees, wanted = config["encoders"][encoder], {key: block.get(key) for key in ("family", "weights", "processor")}
     for key, value in wanted.items():
@@ -131,7 +131,7 @@ def _construction_mistakes(config: Block, name: str, block: Block) -> Iterator[s
 
 
 def _objective_mistakes(where: str, family: str, objective: Block) -> Iterator[str]:
-    """What a captioner is trained by suits its family."""
+    """Yield one sentence for each part of an objective that does not suit the family of the captioner."""
     declared = captioners()[family]
     if objective["kind"] not in declared.objectives:
         able = " or ".join(declared.objectives)
@@ -169,14 +169,14 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
 
 
 def _files_mistakes(config: Block, where: str, block: Block, corpus: str, who: str = "the scorer") -> Iterator[str]:
-    """Regions and tags that a scorer or captioner reads from files are there for the corpora that are named."""
+    """Yield a sentence if the regions or tags that a scorer or captioner reads have no files for a corpus."""
     for section in ("regions", "tags"):
         if section in block and corpus not in config[section][block[section]].get("files", {corpus: None}):
             yield f"{where}: {who} reads {section}.{block[section]}, which has no files of {corpus!r}; add them"
 
 
 def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: int, what: str) -> Iterator[str]:
-    """Too few images, where the config says how many there are; no such split, where it says which there are."""
+    """Yield a sentence if a corpus lacks a split, or if a split of the toy world has too few images."""
     block = config["corpora"][corpus]
     splits = splits_of(block)
     if block["reader"] == "toyworld" and (there := block["images"].get(split, 0)) < needed:
@@ -187,7 +187,7 @@ def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: i
 
 
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    """What an optimizer asks of its corpus, and its keys of each other."""
+    """Yield one sentence for each mistake in a training: its corpus, batches, updates, dropout and snapshots."""
     optimizer, dropped = block["optimizer"], block.get("lora", {}).get("dropout")
     if dropped and (objective := block.get("objective")):
         facts = plugins.facts("training.objectives")[objective["kind"]]
@@ -205,13 +205,16 @@ def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]
 
 
 def _caption_mistakes(config: Block, where: str, corpus: str, so: str) -> Iterator[str]:
-    """That nobody described the images of a corpus whose captions are needed."""
+    """Yield a sentence if a corpus has no captions although they are needed; `so` is the consequence."""
     if not has_captions(config["corpora"][corpus]):
         yield f"{where}: the corpus {corpus!r} has no captions (captions: null), so {so}"
 
 
 def _length_mistakes(config: Block, where: str, captioner: str, decoding: str) -> Iterator[str]:
-    """A decoding that asks for more tokens than a captioner has positions, which of an imported one its weights say."""
+    """Yield a sentence if a decoding asks for more tokens than the captioner has positions.
+
+    Imported captioners are not checked here, because only their weights say how many positions they have.
+    """
     root = root_of(config, captioner)
     block, asked = config["captioners"][root], config["decodings"][decoding]["max_tokens"]
     if "architecture" not in block or not (parts := captioners()[block["family"]].longest):
@@ -224,7 +227,10 @@ def _length_mistakes(config: Block, where: str, captioner: str, decoding: str) -
 
 
 def _encoder_mistakes(config: Block, where: str, encoder: Block) -> Iterator[str]:
-    """A CLIP that cannot be trained, or not be built by open_clip, whose defaults are these."""
+    """Yield one sentence for each reason why a CLIP cannot be trained, or cannot be built by open_clip.
+
+    The defaults of the architecture are the defaults of open_clip.
+    """
     yield from _training_mistakes(config, where, encoder)
     if encoder["optimizer"]["accumulate"] > 1:
         yield f"{where}.optimizer.accumulate must be 1: the other pairs of the whole batch are the contrast"
@@ -303,7 +309,7 @@ def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str
 
 
 def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
-    """Captions that two evaluations would both make."""
+    """Yield one sentence for each set of captions that two evaluations would both make."""
     seen: dict[tuple[str, str, str], str] = {}
     for name, evaluation in evaluations.items():
         for captioner, corpus in product(evaluation["captioners"], evaluation["corpora"]):
@@ -314,7 +320,7 @@ def _repeated_evaluations(evaluations: Block) -> Iterator[str]:
 
 
 def _command_mistakes(metrics: Block) -> Iterator[str]:
-    """Commands that are no words, or are called as a metric of ours."""
+    """Yield one sentence for each command that cannot be split into words or has the name of a metric of captionlab."""
     taken = {metric: table for table, declared in score_tables().items() for metric in declared.taken}
     for name, block in metrics.items():
         if name in taken:
@@ -375,7 +381,10 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
 
 
 def splits_of(corpus: Block) -> list[str]:
-    """The splits of a corpus whose block has a number or a file for each; none where its files alone say them."""
+    """Return the splits that the block of a corpus lists, each with its images or file.
+
+    If only the files of the corpus tell its splits, the list is empty.
+    """
     keys = {"toyworld": "images", "folder": "splits", "webdataset": "tars"}
     by_split = corpus.get(keys.get(corpus["reader"], "annotations"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

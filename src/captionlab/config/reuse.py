@@ -1,7 +1,8 @@
-"""Models made in another run: what config.json beside their weights says of them, read before the graph is built.
+"""Models made in another run, and the config.json beside their weights, which is read before the graph is built.
 
-A block that has only the folder of such a model as its `run` becomes one of files that are imported, of the family that
-its config.json says; so does one whose `weights` lie beside such a file, and then the sizes are those of the file.
+If a block has the key `run`, the folder of a model, it becomes the block of an imported model: its files are the files
+in this folder, and its family is the family in config.json. If a config.json lies beside the `weights` of a block, the
+family and the sizes are taken from this file.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,13 +19,13 @@ from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS, made_here, 
 class Reused:
     """The models of a config that were made in other runs; `root` is the folder of the Snakefile.
 
-    The config need not be right in any way.
+    The config may have mistakes of any kind.
     """
 
     def __init__(self, config: Block, root: Path):
         self.config, self.root, self.mistakes = config, root, list[str]()
         self.data = root / str(config.get("data", "."))
-        # By section and name what config.json says, nothing for one that is not there.
+        # The content of config.json by section and name; empty if there is no such file.
         self.described: dict[tuple[str, str], Block] = {}
         for section, name, block in self._blocks():
             key = "run" if "run" in block else "weights"
@@ -34,25 +35,31 @@ class Reused:
                 self.mistakes.append(f"{section}.{name}.{key}: {error}")
 
     def with_families(self) -> Block:
-        """The config in which every `run` has its family, where that can be told."""
+        """Return the config with the family of each block that has a `run`, if its config.json tells the family."""
         return self._changed(self.config, self._with_family)
 
     def as_files(self, filled: Block) -> Block:
-        """The checked config with defaults, in which these models are files: weights and what belongs to them.
+        """Return the checked config with these models as files: weights, tokens or vocabulary, and config.json.
 
-        `config` is the config.json beside the weights, where there is one. Defaults of sizes are left out where it says
-        them, and a scorer is on its scale.
+        The key `config` names the config.json beside the weights, if there is one. Sizes that config.json gives have no
+        defaults, and a scorer has the scale that config.json gives.
         """
         return self._changed(filled, self._as_files)
 
     def complete(self) -> bool:
-        """Whether all of them are there and can be read: else families are missing, and no more can be said."""
+        """Return whether the config.json of every `run` exists and could be read.
+
+        Otherwise families are missing, and the config cannot be checked further.
+        """
         return not self.mistakes and all(
             self.described[section, name] for section, name, b in self._blocks() if "run" in b
         )
 
     def width_mistakes(self, filled: Block) -> Iterator[str]:
-        """A captioner reads embeddings as large as those that it was trained on, where both files say how large."""
+        """Yield a sentence for each captioner whose encoder gives embeddings of another size than it was trained on.
+
+        A captioner is checked if both sizes are known.
+        """
         for (section, name), found in self.described.items():
             if section != "captioners" or not found or captioners()[found["family"]].reads != "vector":
                 continue
@@ -68,14 +75,14 @@ class Reused:
                 )
 
     def _embedding_size(self, encoder: str, block: Block) -> int | None:
-        """How many numbers an embedding by an encoder has, where its config.json or its block says it."""
+        """Return the size of the embeddings of an encoder, from its config.json or its block; None if neither tells."""
         found: Any = self.described.get(("encoders", encoder)) or block
         for key in encoders()[block["family"]].size:
             found = found.get(key) if isinstance(found, Mapping) else None
         return found if isinstance(found, int) else None
 
     def _blocks(self) -> Iterator[tuple[str, str, Block]]:
-        """The blocks that name a run, or files of weights, by section and name."""
+        """Yield the section, the name and the block of each model that names a run or a file of weights."""
         for section in BESIDE:
             blocks = self.config.get(section)
             for name, block in blocks.items() if isinstance(blocks, dict) else ():
@@ -85,7 +92,10 @@ class Reused:
                     yield section, name, block
 
     def _read(self, section: str, block: Block) -> Block:
-        """What config.json says of a model of a section; ValueError where it is of another one, or says too little."""
+        """Return the content of the config.json of a model.
+
+        Raises ValueError if the file is of another section or family, or does not fit the block.
+        """
         path, known = self._located(block), facts(section)
         found = made_here(path, section, block.get("family"))
         if "run" in block and path.is_file() and not found:
@@ -100,7 +110,7 @@ class Reused:
         return found
 
     def _changed(self, config: Block, change: Callable[[str, str, Block], Block]) -> Block:
-        """A config in which the blocks of these models are changed."""
+        """Return a config in which `change` has replaced the block of each reused model."""
         changed = dict(config)
         for section, name in self.described:
             changed[section] = {**changed[section], name: change(section, name, changed[section][name])}
@@ -126,5 +136,5 @@ class Reused:
 
 
 def _beside(block: Block) -> Path:
-    """The config.json of a run, or beside weights."""
+    """Return the path of the config.json in the folder of a run, or beside weights."""
     return Path(block["run"]) / NAME if "run" in block else Path(block["weights"]).with_name(NAME)

@@ -1,4 +1,4 @@
-"""What the graph must know of a kind of reward."""
+"""Facts of a kind of reward, which the graph reads."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,13 +6,13 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class RewardFacts:
-    """What the graph must know of a kind of reward."""
+    """Facts of a kind of reward, which the graph reads."""
 
     asks: Literal["nothing", "retriever", "scorer"] = "nothing"
-    """model that it asks, which its block names under a key of this name"""
+    """kind of model that it asks; the block of the reward names the model under a key of this name"""
     references: bool = False
     """whether it reads the references of the training images"""
     of: bool = False
-    """whether it is made of the rewards in its list `of`; a reward with a weight there is the `reward` of its item"""
+    """whether it combines the rewards in its list `of`; an item with a weight has its reward under the key `reward`"""
     libraries: tuple[str, ...] = ()
-    """libraries beside torch and beside those of the model that it asks whose versions matter to it"""
+    """libraries whose versions change the reward, beside torch and the libraries of the model that it asks"""

@@ -17,14 +17,14 @@ Regions = Annotated[str, Ref("regions")]
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerFacts:
-    """What the graph must know of a family of scorers."""
+    """Facts of a family of scorers, which the graph reads."""
 
     reads: Literal["regions", "pixels", "embeddings"]
-    """what it reads of an image: regions, the image itself, or the embedding of the encoder that it is"""
+    """features of an image that it reads: regions, the image itself, or embeddings if it is an encoder"""
     matching: Mapping[str, Any] = field(default_factory=dict)
-    """values of keys of Matching that are not given and have no default there, as the class has them"""
+    """defaults of keys of Matching that have no default there, the same as in the class of the family"""
     libraries: tuple[str, ...] = ()
-    """libraries beside torch and tokenizers whose versions matter to it"""
+    """libraries whose versions change the scores, beside torch and tokenizers"""
 
 
 class Scorer(Model):
@@ -32,7 +32,7 @@ class Scorer(Model):
 
 
 class Matching(Scorer):
-    """How the output of a scorer becomes a score. Defaults without a value are those of the family."""
+    """Settings that turn the output of a scorer into a score. Keys without a default have the default of the family."""
 
     head: Literal["itm", "retrieval"] = Field(
         "itm", description="output that tells pairs from strangers, or output fine-tuned to rank (UNITER and ViLBERT)"

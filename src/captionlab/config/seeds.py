@@ -1,8 +1,8 @@
-"""Blocks with `seeds` as the trainings that they stand for, and what names them.
+"""Blocks with `seeds`, the trainings that they stand for, and references to them.
 
-The first training is called as the block, so that it is there already where it was trained alone; the others have their
-seed behind its name. A name of such a block means all of its trainings where `Ref` has `trainings`. Elsewhere it means,
-in a block with seeds, the training of the same seed, and in any other the first.
+The first training has the name of the block, so that adding seeds to a block does not rerun its training. The names of
+the other trainings end in their seeds. If `Ref` has `trainings`, the name of a block with seeds means all of its
+trainings. Otherwise it means the training of the same seed in a block with seeds, and the first training elsewhere.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ SECTIONS = ("encoders", "scorers", "captioners")
 
 
 def trainings(config: Block, section: str) -> dict[str, list[str]]:
-    """Of each block of a section that has seeds its trainings, the first by the name of the block."""
+    """Return the trainings of each block with seeds in a section; the first has the name of the block."""
     return {
         name: [name, *(with_seed(name, seed) for seed in block["seeds"][1:])]
         for name, block in config.get(section, {}).items()
@@ -27,13 +27,14 @@ def trainings(config: Block, section: str) -> dict[str, list[str]]:
 
 
 def seeds_mistakes(config: Block) -> Iterator[str]:
-    """One sentence for each training that has a name which is taken, or leads to one of a seed that is not there."""
+    """Yield one sentence for each training whose name is taken, or that needs another block with its seed."""
     for section in SECTIONS:
         for name, names in trainings(config, section).items():
             if "snapshot" in config[section][name]:
                 continue  # The mistakes of a snapshot are reported for its training.
             for training in set(names[1:]) & config[section].keys():
-                yield f"{section}.{name}.seeds makes {training!r}, which is in {section} already; rename that"
+                taken = f"{section}.{name}.seeds makes {training!r}, which is in {section} already"
+                yield f"{taken}; rename {section}.{training}"
             yield from _unpaired(config, section, name)
 
 
@@ -55,7 +56,10 @@ def _unpaired(config: Block, section: str, name: str) -> Iterator[str]:
 
 
 def spelled_out(config: Block) -> Block:
-    """A config with all defaults and without such mistakes, each block with seeds as its trainings."""
+    """Return a config in which each block with seeds is replaced by its trainings.
+
+    The config must have all defaults, and `seeds_mistakes` must have found nothing.
+    """
     of_blocks = {section: trainings(config, section) for section in SECTIONS}
 
     def renamed(value: Any, part: ValueType, seed: int | None = None) -> Any:

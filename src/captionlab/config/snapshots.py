@@ -1,6 +1,6 @@
 """Snapshots of a training as captioners of their own: `name@2` is `name` after 2 epochs, or updates.
 
-No block of a config can be called so, as names have no @.
+Names of blocks in a config cannot have an @.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ _SIGN = "@"
 
 
 def training_of(captioner: str) -> str:
-    """Return the captioner at the end of the training that a captioner is a snapshot or the end of."""
+    """Return the training of a captioner: the captioner itself, or the training that it is a snapshot of."""
     return captioner.partition(_SIGN)[0]
 
 
@@ -25,7 +25,7 @@ def with_seed(captioner: str, seed: int) -> str:
 def with_snapshots(config: Block) -> Block:
     """Return a config in which each snapshot is a captioner: the block of its training with the key `snapshot`.
 
-    The config need not be right in any way.
+    The config may have mistakes of any kind.
     """
     captioners = config.get("captioners")
     if not isinstance(captioners, Mapping):
@@ -42,7 +42,7 @@ def with_snapshots(config: Block) -> Block:
 
 
 def declared_snapshots(block: Any) -> list[int]:
-    """Return the snapshots that the block of a captioner declares; none where it is not as it must be."""
+    """Return the snapshots that the block of a captioner declares; none if the block has mistakes."""
     numbers = block.get("snapshots") if isinstance(block, Mapping) else None
     return [number for number in numbers if isinstance(number, int)] if isinstance(numbers, list) else []
 
@@ -60,7 +60,7 @@ def snapshot_hint(name: str, captioners: Mapping[str, Any]) -> str:
 
 
 def snapshot_mistakes(where: str, block: Block) -> Iterator[str]:
-    """Yield one sentence for each thing in the `snapshots` of a training that cannot be done."""
+    """Yield one sentence for each mistake in the `snapshots` of a training."""
     numbers, optimizer = block.get("snapshots", []), block["optimizer"]
     unit = "epochs" if "epochs" in optimizer else "steps"
     if numbers != sorted(numbers):

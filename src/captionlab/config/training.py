@@ -59,7 +59,7 @@ class Seeded(Model):
     seed: OwnSeed = Field(None, description="seed of the training; by default the seed of the config")
     seeds: Annotated[list[Seed], Len(2), Unique()] | None = Field(
         None,
-        description="one training with each of these seeds in place of one training; tables have the mean over "
+        description="one training with each seed in place of one training; tables have the mean over "
         "captioners, encoders and scorers stand side by side",
     )
 
@@ -67,7 +67,7 @@ class Seeded(Model):
         """Yield a sentence if there is a seed beside several seeds."""
         yield from super().mistakes(config)
         if {"seed", "seeds"} <= self.model_fields_set:
-            yield "{place} has `seeds` and `seed`; keep one of them"
+            yield "{place} has `seeds` and `seed`; keep only one"
 
 
 class Validation(Model):
@@ -76,7 +76,7 @@ class Validation(Model):
     split: str = Field(description="split of the training corpus whose captions are scored by CIDEr")
     every: PositiveInt = Field(description="updates between two validations")
     select: bool = Field(
-        True, description="true: the weights with the highest CIDEr are kept; false: those of the last update"
+        True, description="true: the weights with the highest CIDEr are kept; false: the weights after the last update"
     )
     decoding: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Blocks of a config as it was written, beside the models that they fit: defaults, names, paths and null."""
+"""Walks through a config along its models: defaults, names, paths and null."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from captionlab.config.sections import config_model
 
 
 class ValueType(NamedTuple):
-    """What a value of a config must fit: a type, and what marks it."""
+    """The type of a value of a config, and the marks of the type."""
 
     type: Any
     marks: tuple[Any, ...] = ()
@@ -33,7 +33,7 @@ class ValueType(NamedTuple):
         return self.type if isinstance(self.type, type) and issubclass(self.type, Model) else None
 
     def of(self, value: Any) -> "ValueType":
-        """Return what a value must fit where several types may stand: one of a union, or the model of a case."""
+        """Return the type that fits a value if several are allowed: a member of a union, or the model of a case."""
         marks = self.marks
         if cases := next((mark for mark in marks if isinstance(mark, Cases)), None):
             chosen = cases.models().get(cases.chosen(value))
@@ -53,7 +53,7 @@ class ValueType(NamedTuple):
         return ValueType(inner, marks)
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value is of the kind of the type, whatever is in it."""
+        """Return whether a value is of the kind of the type; the content of blocks and lists is not checked."""
         if value is None:
             return self.type is NoneType
         if isinstance(value, Mapping):
@@ -63,7 +63,7 @@ class ValueType(NamedTuple):
         return self.model is None and get_origin(self.type) not in (dict, list) and self.type is not NoneType
 
     def under(self, key: Any) -> "ValueType":
-        """Return what stands under a key of a block or mapping, or in a list; a part of nothing if nothing may."""
+        """Return the type under a key of a block or mapping, or in a list; NoneType if a block has no such key."""
         if self.model is not None:
             field = self.model.model_fields.get(key)
             return ValueType(NoneType) if field is None else type_of(field)
@@ -72,22 +72,22 @@ class ValueType(NamedTuple):
 
 
 def type_of(field: FieldInfo) -> ValueType:
-    """Return what the value of a key must fit."""
+    """Return the type of the value of a key."""
     return ValueType(field.annotation, tuple(field.metadata))
 
 
 def root() -> ValueType:
-    """Return what a config must fit."""
+    """Return the type of a config."""
     return ValueType(config_model())
 
 
 def section(name: str) -> ValueType:
-    """Return what a section of a config must fit."""
+    """Return the type of a section of a config."""
     return root().under(name)
 
 
 def filled(config: Block) -> Block:
-    """Return a config that fits the models, with the defaults of all keys that it does not give."""
+    """Return a config with the default of each key that is missing. The config must fit the models."""
     return dict(_filled(root(), config, config))
 
 
@@ -104,7 +104,7 @@ def _filled(part: ValueType, value: Any, config: Block) -> Any:
 
 
 def _defaults(model: type[Model], config: Block) -> Block:
-    """Return the defaults of a model that are filled in; for a block its own defaults follow."""
+    """Return the defaults of a model by key. A default block is empty; its own defaults are added later."""
     found = {}
     for key, field in model.model_fields.items():
         part = type_of(field)
@@ -119,12 +119,12 @@ def _defaults(model: type[Model], config: Block) -> Block:
     return found
 
 
-# Gets a section, the name or names of a value, and whether a name stands for all trainings; returns what stands there.
+# A function of a section, a name or names, and whether a name stands for all trainings. It returns the new names.
 Rename = Callable[[str, Any, bool], Any]
 
 
 def renamed(part: ValueType, value: Any, rename: Rename) -> Any:
-    """Return a value that fits a part, with every name of a block of the config renamed."""
+    """Return a value of a config in which `rename` has replaced every name. `part` is the type of the value."""
     part = part.of(value)
     if isinstance(value, list):
         item = part.under(0).of(value[0]) if value else ValueType(Any)
@@ -137,7 +137,7 @@ def renamed(part: ValueType, value: Any, rename: Rename) -> Any:
 
 
 def named_paths(part: ValueType, value: Any) -> Iterator[str]:
-    """Yield the files and folders that a value names which fits a part."""
+    """Yield the files and folders that a value of a config names. `part` is the type of the value."""
     part = part.of(value)
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -150,12 +150,12 @@ def named_paths(part: ValueType, value: Any) -> Iterator[str]:
 
 
 def takes_null(config: Block, place: Sequence[Any]) -> bool:
-    """Return whether null is a value of what stands at a place of a config."""
+    """Return whether null is a value of the key at a place of a config."""
     return type_at(config, place).has(NullMark)
 
 
 def type_at(config: Any, place: Sequence[Any]) -> ValueType:
-    """Return what stands at a place of a config must fit; a part of nothing if nothing may stand there."""
+    """Return the type of the value at a place of a config; NoneType if there is no such place."""
     part, value = root(), config
     for key in place:
         part = part.of(value).under(key)
@@ -168,10 +168,10 @@ def _has(value: Any, key: Any) -> bool:
 
 
 def alternatives(part: ValueType, block: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return the key of a block that says which of several models it must fit, and these models by its values.
+    """Return the key of a block that chooses among several models, such as `family`, and the models by its values.
 
-    Of models that are chosen twice, first by the keys that are there, the second choice counts. Without a choice the
-    key is empty and there are no models.
+    If the keys of a block choose a group of models first, the key that chooses within this group is returned. If there
+    is one model only, the key is empty and there are no models.
     """
     marks = [mark for mark in part.marks if isinstance(mark, Cases)]
     if not marks:
@@ -184,7 +184,7 @@ def alternatives(part: ValueType, block: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def key_of_family(part: ValueType, family: str) -> str:
-    """Return the key that makes a block one of this family, if the block lacks it and so is of other families."""
+    """Return the key that a block lacks to be of a family, or an empty string if no key would make it so."""
     for mark in part.marks:
         for key, annotation in mark.models().items() if isinstance(mark, Cases) else ():
             _, inner = _split(annotation)

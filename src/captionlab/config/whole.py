@@ -22,15 +22,15 @@ class ConfigError(ValueError):
 
     @classmethod
     def listing(cls, what: str, mistakes: list[str]) -> Self:
-        """An error that lists mistakes, a line each."""
+        """Return an error that lists mistakes, one on each line."""
         return cls(f"{what}:\n" + "\n".join(f"  - {mistake}" for mistake in dict.fromkeys(mistakes)))
 
 
 def checked(config: Block, root: Path) -> Block:
-    """Return the config with all defaults and each of several trainings.
+    """Return the config with all defaults, and with each block with seeds replaced by its trainings.
 
-    Raises ConfigError with every mistake, one sentence each. What parts of a config say of each other is checked if
-    each part fits its model and all names lead somewhere. `root` is the folder of the Snakefile.
+    Raises ConfigError with one sentence for each mistake. Checks across blocks run if each block fits its model and all
+    names lead to blocks. `root` is the folder of the Snakefile.
     """
     reused = Reused(config, root.resolve())
     known = reused.with_families()
@@ -62,13 +62,13 @@ def named_paths(config: Block) -> list[str]:
 
 
 def _leave_to_families(config: Block) -> None:
-    """Take out what a family does of itself: that it is written out makes no other job of a run that is there."""
+    """Delete values that are the default of the family, so that writing a default into the config reruns nothing."""
     for name, block in config["captioners"].items():
         if (objective := block.get("objective", {})).get("kind") == "reinforce":
             family = config["captioners"][root_of(config, name)]["family"]
             block["objective"] = _but_for(objective, captioners()[family].finetuned_as)
     for name, block in config["scorers"].items():
-        # One that is trained here reads as many tokens as it has positions.
+        # By default, a scorer that is trained here reads as many tokens as it has positions.
         longest = {"max_tokens": block["architecture"]["positions"]} if "architecture" in block else {}
         config["scorers"][name] = _but_for(block, {**scorers()[block["family"]].matching, **longest})
 

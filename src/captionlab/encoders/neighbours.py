@@ -18,11 +18,11 @@ from captionlab.storage.tables import Column, TableError, TableSchema, read_tabl
 
 NEIGHBOURS = TableSchema(
     "neighbours",
-    "an image of a split and those of the same split that look most like it",
+    "an image and its most similar images in the same split",
     ("image_id",),
     image_id=IMAGE_ID,
     neighbours=Column(pa.list_(pa.string()), "other images, the most similar first"),
-    similarities=Column(pa.list_(pa.float32()), "cosine of each with the image"),
+    similarities=Column(pa.list_(pa.float32()), "cosine of each neighbour with the image"),
 )
 # Number of similarities in memory at a time, which limits memory to about 250 MB.
 SCORES = 64_000_000

@@ -17,7 +17,7 @@ _PLACE = {
 }
 _MEASURED = {
     "ci_low": Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
-    "ci_high": Column(_DOUBLE, "upper end of the same"),
+    "ci_high": Column(_DOUBLE, "upper end of the interval"),
     "seeds": Column(_INT, "trainings that the value is a mean of"),
     "n": Column(_INT, "images, or captions where images were ablated: of the captioner with fewer"),
 }
@@ -31,14 +31,18 @@ ROLE_VALUES = TableSchema(
 )
 ROLE_DIFFERENCES = TableSchema(
     "differences between roles",
-    "a measure of captions against that of others on the same images",
+    "a difference of a measure between two sets of captions of the same images",
     (*_PLACE, "against"),
     **_PLACE,
-    against=Column(_STRING, "what is subtracted"),
-    own=Column(pa.bool_(), "whether the scorer is that of the subject; missing without one", nullable=True),
-    difference=Column(_DOUBLE, "mean over seeds of the difference; that of geometric means for perplexity"),
+    against=Column(_STRING, "role or construction whose value is subtracted"),
+    own=Column(
+        pa.bool_(),
+        "whether the template is for a captioner that the scorer rewarded; missing without a template",
+        nullable=True,
+    ),
+    difference=Column(_DOUBLE, "mean over seeds of the difference; for perplexity, the difference of geometric means"),
     margin=Column(
-        _DOUBLE, "of a nearness or non-inferiority: what it is at no difference; else missing", nullable=True
+        _DOUBLE, "value of a nearness or non-inferiority if there is no difference; missing for others", nullable=True
     ),
     **_MEASURED,
 )

@@ -228,7 +228,7 @@ def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
     for result in results:
         if found.setdefault((result.job.captioner, result.place), result) is not result:
             where = f"the evaluation {result.job.evaluation!r} has two metrics that are called {result.metric!r}"
-            raise ValueError(f"{where}; give that of the section `metrics` another name in the config")
+            raise ValueError(f"{where}; rename the metric in the section `metrics` of the config")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What is told of a run to those who were not there: the cards of its models, and the table for reviewers."""
+"""Facts of a run for model cards and for the table for reviewers."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -16,26 +16,26 @@ from captionlab.plugins import facts, headline
 from captionlab.sources.table import Source, hub_models, read_sources, serving
 
 SECTIONS = ("captioners", "encoders", "scorers")
-# The rule that trains what comes about in one of these ways; KINDS has all ways.
+# The rule that trains a model, by section and kind of the model (KINDS has all kinds).
 TRAINING = {
     "captioners": {"pretrained": "pretrain_captioner", "finetuned": "finetune_captioner"},
     "encoders": {"trained": "train_encoder"},
     "scorers": {"trained": "pretrain_scorer"},
 }
-# Ways in which a model has weights, made here or elsewhere; else it is none, or a part of another one.
+# Kinds of models with weights of their own, trained here or imported.
 WEIGHTED = {*(way for ways in TRAINING.values() for way in ways), "imported"}
-# Parts of a config by which jobs run; what these do not name, and nothing that they name does, is not made.
+# Parts of a config that ask for jobs. A block that they do not name, directly or through other blocks, is not made.
 ASKING = ("evaluations", "scene_analysis", "study", "language", "validity", "judgements", "papers")
-# What a model reads, or was trained with, by the keys of its block.
+# Keys of the block of a model that name what it reads or was trained with.
 READS = ("encoder", "regions", "tags")
-# By the key of a reward the section of the model that it asks.
+# The section of the model that a reward asks, by the key of the reward.
 REWARDING = {"retriever": "encoders", "scorer": "scorers"}
 # A model: its section and its name.
 Model = tuple[str, str]
 
 
 class Documents(Scores):
-    """What a config says of the models and corpora that its jobs make.
+    """Facts of the models and corpora that the jobs of a config make.
 
     `trainings` has, by section and block with several seeds, the names of its trainings.
     """
@@ -44,12 +44,15 @@ class Documents(Scores):
 
     # -------------------------------------------------------------------------------------- what jobs make
     def used(self, section: str) -> list[str]:
-        """The blocks of a section that jobs of the run ask for."""
+        """Return the names of the blocks of a section that jobs of the run use."""
         return sorted(name for of, name in self._reached if of == section)
 
     @cached_property
     def _reached(self) -> set[Model]:
-        """Everything that the asking parts of the config name, and what that names in turn; not what judges gave."""
+        """Return all blocks that the parts ASKING of the config name, directly or through other blocks.
+
+        Captioners and corpora of judged captions are left out.
+        """
         config = self.config
         found: set[Model] = set()
         ahead = self._named({key: config[key] for key in ASKING if key in config}, walking.root())
@@ -64,7 +67,7 @@ class Documents(Scores):
         return found
 
     def _named(self, block: Any, part: ValueType) -> list[Model]:
-        """Return what a block that fits a part of the config names in other sections."""
+        """Return the section and name of each block that a value names. `part` is the type of the value."""
         found: list[Model] = []
 
         def note(section: str, names: Any, every: bool) -> Any:
@@ -75,11 +78,11 @@ class Documents(Scores):
         return found
 
     def _weighted_models(self) -> list[Model]:
-        """The models that the run has weights of, whoever trained them."""
+        """Return the models with weights, trained in this run or imported."""
         return [(s, n) for s in SECTIONS for n in self.used(s) if self._way(s, n) in WEIGHTED]
 
     def _trained_models(self) -> list[Model]:
-        """Those of them that it trained."""
+        """Return the models that this run trains."""
         return [
             (section, name)
             for section, name in self._weighted_models()
@@ -91,13 +94,13 @@ class Documents(Scores):
         return KINDS[section](without(self.config[section][name], "snapshot"))
 
     def _job(self, section: str, name: str) -> str:
-        """The job that trained a model, below the folders of logs, measurements and provenance."""
+        """Return the path of the job that trained a model below the folders of logs, measurements and provenance."""
         return f"{TRAINING[section][self._way(section, name)]}/{training_of(name)}"
 
     # --------------------------------------------------------------------------------------------- facts
 
     def described_models(self, trained: bool = False) -> list[Block]:
-        """Return what the config says of each model that has weights, or of those that are trained here."""
+        """Return the facts of each model that has weights, or only of models that this run trains."""
         return [self._described[model] for model in (self._trained_models() if trained else self._described)]
 
     @cached_property
@@ -105,7 +108,7 @@ class Documents(Scores):
         return {model: self._description(*model) for model in self._weighted_models()}
 
     def _description(self, section: str, name: str) -> Block:
-        """What the config says of a model: what it descends from and reads, who rewarded it, whose it stands for."""
+        """Return the facts of a model: ancestors, encoders or regions that it reads, rewards, papers and sources."""
         line = self._line(section, name)
         blocks = [self.config[section][one] for one in line]
         family = str(blocks[-1]["family"])
@@ -134,7 +137,7 @@ class Documents(Scores):
         )
 
     def described_corpora(self) -> Block:
-        """Of each corpus who reads it, whether it is of the toy world, and where its files come from."""
+        """Return the reader, the split and the sources of each corpus, and whether it is of the toy world."""
         return {
             name: {
                 "reader": block["reader"],
@@ -147,20 +150,20 @@ class Documents(Scores):
         }
 
     def _line(self, section: str, name: str) -> list[str]:
-        """A model and those that it descends from, the oldest last."""
+        """Return a model and its ancestors, the oldest last."""
         line = [name]
         while parent := self.config[section][line[-1]].get("parent"):
             line.append(parent)
         return line
 
     def _rewards(self, section: str, line: Iterable[str]) -> list[Model]:
-        """The models that rewarded a captioner or one that it descends from."""
+        """Return the models that rewarded a captioner or one of its ancestors."""
         rewards = [reward for one in line for reward in self.rewards(one)] if section == "captioners" else []
         asked = [(of, reward[key]) for reward in rewards for key, of in REWARDING.items() if key in reward]
         return [*dict.fromkeys(asked)]
 
     def _papers(self, section: str, name: str) -> dict[str, list[str]]:
-        """By paper whose block names a model: its labels there, where it has some."""
+        """Return the labels of a model in each paper whose block names the model; a list may be empty."""
         found = {}
         for paper, block in self.config["papers"].items():
             if (section, name) in self._of_papers[paper]:
@@ -170,7 +173,7 @@ class Documents(Scores):
 
     @cached_property
     def _of_papers(self) -> dict[str, set[Model]]:
-        """By paper what its block names."""
+        """Return the blocks that the block of each paper names."""
         part = walking.section("papers").of({})
         blocks = self.config["papers"]
         return {paper: {*self._named(block, part.under(paper))} for paper, block in blocks.items()}
@@ -180,9 +183,9 @@ class Documents(Scores):
         return read_sources()
 
     def _sources(self, section: str, name: str) -> list[Block]:
-        """Where the files of a block come from, so far as the table of sources knows them.
+        """Return the known sources of the files of a block: content, licence and repository.
 
-        The repository is that of a corpus, or of weights: a tokenizer that is taken from one has no say in a model.
+        A model has the repository of its weights only, not the repository of a tokenizer.
         """
         block, data = self.config[section][name], Path(self.settings.data)
         named = walking.named_paths(walking.section(section).under(name), block)

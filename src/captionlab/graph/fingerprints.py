@@ -1,10 +1,10 @@
-"""A fingerprint of the code that a script runs: itself and every repo-local definition that it reaches.
+"""Fingerprints of the code that a script runs: the script and every definition of the repository that it reaches.
 
-Snakemake judges a script by the time stamp of its file and does not look at what it imports. Here a script is followed
-through its imports, absolute and relative, at the top of a module or inside a function, down to the definitions that it
-uses: a function that nobody on the way calls is not part of the fingerprint. Comments, docstrings and layout are not
-either. What cannot be followed exactly (a module used as a value, a star import) counts as a whole. The modules of
-PLUMBING, on which no result depends, are not followed.
+Snakemake judges a script by the time stamp of its file and ignores the modules that it imports. Here a script is
+followed through its imports, absolute and relative, at the top of a module or inside a function, down to the
+definitions that it uses. Functions that are not reached, comments, docstrings and layout do not count. A module that
+cannot be followed exactly (it is used as a value, or star-imported) counts as a whole. The modules of PLUMBING, on
+which no result depends, are not followed.
 """
 
 import ast
@@ -27,9 +27,8 @@ logger = logging.getLogger(__name__)
 
 WHOLE = "*"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-DAYS = 30  # that fingerprints of sources are kept; those that are still needed then are found again
-# How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
-# provenance.
+DAYS = 30  # for which fingerprints are kept; if they are needed later, they are computed again
+# Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job.
 PLUMBING = frozenset(
     f"captionlab.{name}"
     for name in (
@@ -53,7 +52,7 @@ class Module:
 
     @cached_property
     def bindings(self) -> dict[str, list[ast.stmt]]:
-        """Statements that bind a name, by name. Imports are not among them."""
+        """Return the statements that bind each name of the module, except imports."""
         found: dict[str, list[ast.stmt]] = {}
         for statement in self.tree.body:
             for name in _bound_names(statement):
@@ -62,12 +61,15 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
-        """What imports bind at the top level, also inside if, try and with: name -> (module, symbol or None)."""
+        """Return the module, and the symbol or None, of each name that an import at the top level binds.
+
+        Imports inside if, try and with count, too.
+        """
         guarded = [node for s in self.tree.body if isinstance(s, (ast.If, ast.Try, ast.With)) for node in ast.walk(s)]
         return _imports([*self.tree.body, *guarded], self)
 
     def absolute(self, node: ast.ImportFrom) -> str:
-        """The dotted module that a (possibly relative) from-import names."""
+        """Return the dotted name of the module of a from-import, which may be relative."""
         package = self.name if self.is_package else self.name.rpartition(".")[0]
         return resolve_name("." * node.level + (node.module or ""), package)
 
@@ -80,11 +82,11 @@ class Repository:
         self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
         self._modules: dict[str, Module | None] = {}
         self._scripts: dict[Path, Module] = {}
-        # Most of what one script reaches, others reach too.
+        # Scripts share most of the definitions that they reach.
         self._written: dict[tuple[Module, str], tuple[list[str], list[tuple[Module, str]]]] = {}
 
     def module(self, name: str) -> Module | None:
-        """The module of that dotted name, None when it is not in this repository or is not followed."""
+        """Return the module of a dotted name, or None if it is not in this repository or is not followed."""
         if name not in self._modules:
             bases = [] if name in PLUMBING else [root.joinpath(*name.split(".")) for root in self.roots]
             places = (
@@ -95,7 +97,10 @@ class Repository:
         return self._modules[name]
 
     def digest(self) -> str:
-        """SHA-256 of all that fingerprints depend on: places and bytes of every source file, and Python's grammar."""
+        """Return a SHA-256 of all source files, with their paths, and of the version of Python.
+
+        Fingerprints that were stored with the same digest are still valid.
+        """
         sources = [
             (number, path.relative_to(root).parts, hashlib.sha256(source).digest())
             for number, root in enumerate(self.roots)
@@ -105,9 +110,10 @@ class Repository:
         return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
-        """SHA-256 of all that `script` reaches, and of what `also` names that it loads by name.
+        """Return the start of a SHA-256 of all definitions that a script reaches.
 
-        That is a module, counted as a whole, or module:name, a definition of it and what this reaches.
+        `also` are modules that the script loads by name. `module` counts as a whole. Of `module:name`, only this
+        definition and the definitions that it reaches count.
         """
         if script not in self._scripts:
             self._scripts[script] = Module(script, self.sources[script], "__script__", is_package=False)
@@ -133,7 +139,7 @@ class Repository:
         return digest.hexdigest()[:16]
 
     def _expand(self, module: Module, symbol: str) -> tuple[list[ast.stmt], list[tuple[Module, str]]]:
-        """The statements of a symbol, and the symbols of this and other modules that they use."""
+        """Return the statements of a symbol, and the symbols of this and other modules that they use."""
         if symbol == WHOLE:
             statements = [s for s in module.tree.body if not isinstance(s, _IMPORTS)]
         elif symbol == "":  # the module is imported: only its effects run
@@ -152,7 +158,7 @@ class Repository:
         return statements, needs
 
     def _on_import(self, module: Module) -> Iterator[tuple[Module, str]]:
-        """The effects of a module, of the packages that contain it, and of the modules that its top level imports."""
+        """Yield the symbols that run when a module is imported: top levels of itself, its packages and its imports."""
         yield module, ""
         parts = module.name.split(".")
         for end in range(1, len(parts)):
@@ -181,7 +187,7 @@ class Repository:
                         yield from self._target(target, WHOLE, ())
 
     def _target(self, name: str, symbol: str | None, rest: tuple[str, ...]) -> Iterator[tuple[Module, str]]:
-        """What `name.symbol.rest` reaches: as many attributes as there are modules are followed as modules."""
+        """Yield the symbols that `name.symbol.rest` reaches, where leading attributes may be modules."""
         if symbol not in (None, WHOLE) and self.module(f"{name}.{symbol}"):
             name, symbol = f"{name}.{symbol}", None
         while symbol is None and rest and self.module(f"{name}.{rest[0]}"):
@@ -193,12 +199,12 @@ class Repository:
 
 
 class Fingerprints:
-    """Fingerprints of the scripts of the repository at `root`, each found once for the same source files.
+    """Fingerprints of the scripts of the repository at `root`, each computed once for the same source files.
 
-    Following all scripts takes seconds, digesting all source files a few hundredths of one: what was found is kept by
-    the digest of the sources, for the next process, as every job of a cluster is one: in the user's cache folder
-    (captionlab.storage.cache), or where that cannot be written, as in a pod, in the working directory. Processes that
-    write at once replace each other's file, and what is lost by that is found again.
+    Following all scripts takes seconds, and digesting all source files a few hundredths of a second. So fingerprints
+    are stored by the digest of the sources, for later processes such as the jobs of a cluster. They are stored in the
+    user's cache folder (captionlab.storage.cache) or, if this folder cannot be written, in the working directory.
+    Processes that write at the same time replace each other's file; lost fingerprints are computed again.
     """
 
     def __init__(self, root: Path):
@@ -215,7 +221,7 @@ class Fingerprints:
                 self.known |= json.loads(place.read_text(encoding="utf-8"))
 
     def of(self, script: str, *also: str) -> str:
-        """Fingerprint of a script, and of modules, or definitions of them, that it loads by name."""
+        """Return the fingerprint of a script, and of modules, or definitions in modules, that it loads by name."""
         key = " ".join((script, *also))
         if key not in self.known:
             self.known[key] = self.repository.fingerprint(self.scripts / f"{script}.py", *also)
@@ -238,7 +244,7 @@ class Fingerprints:
 
 
 def _remove_old(folder: Path) -> None:
-    """Delete what was kept for sources that changed since, and what killed processes left, after DAYS."""
+    """Delete files older than DAYS: fingerprints of older sources, and partial files of killed processes."""
     for file in folder.iterdir():
         with suppress(FileNotFoundError):  # another process was first
             if file.stat().st_mtime < time.time() - DAYS * 24 * 3600:
@@ -253,7 +259,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:
-    """Names that a top-level statement binds by definition or assignment, also inside if, try and with."""
+    """Return the names that a top-level statement defines or assigns, also inside if, try and with."""
     if isinstance(statement, _DEFINITIONS):
         return {statement.name}
     names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -277,7 +283,7 @@ def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, s
 
 
 def _chains(node: ast.AST) -> Iterator[tuple[str, ...]]:
-    """Names that are read, each with the attributes read off it: `a.b.c` gives (a, b, c)."""
+    """Yield each name that is read, with the attributes that are read from it: `a.b.c` gives (a, b, c)."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)

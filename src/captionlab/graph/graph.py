@@ -28,9 +28,9 @@ class Refusal(ApiError):
 
 
 class Graph(Documents):
-    """What jobs of a config read and depend on, as far as rules share it.
+    """Inputs and parameters of jobs of a config, as far as rules share them.
 
-    `config` is as the files and the command line give it; ConfigError lists what is wrong with it. `root` is the folder
+    `config` is as the files and the command line give it. Raises ConfigError if it has mistakes. `root` is the folder
     of the Snakefile.
     """
 

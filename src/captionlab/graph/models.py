@@ -24,7 +24,7 @@ class Models(Software):
 
     # -------------------------------------------------------------------------------------- what models read
     def input_files(self, corpus: str) -> list[Path]:
-        """Return the files and folders that the reader of a corpus reads before it starts; images are none of them."""
+        """Return the files and folders, without images, that must exist before the reader of a corpus starts."""
         block = self.config["corpora"][corpus]
         if self.retrieving:
             hub = [hub_folder(block["repository"], block["revision"])] if "repository" in block else []
@@ -73,7 +73,7 @@ class Models(Software):
 
     @cached_property
     def _learned_features(self) -> set[str]:
-        """Return the tables that trainings read, and those of the analysis of scenes."""
+        """Return the tables that trainings and the analysis of scenes read."""
         read = []
         for name, block in self.config["captioners"].items():
             if "objective" in block:
@@ -89,11 +89,11 @@ class Models(Software):
 
     # ---------------------------------------------------------------------------------------- files of models
     def root_of(self, captioner: str) -> Any:
-        """Return the block of the captioner at the top of a line of parents."""
+        """Return the block of the oldest ancestor of a captioner."""
         return self.settings.captioners[root_of(self.config, captioner)]
 
     def ancestor_files(self, captioner: str) -> list[str]:
-        """Return the files of the captioners without which a captioner is not read, because it is adapters."""
+        """Return the files of the ancestors that a captioner with adapters is read with; none for other captioners."""
         line = line_of(self.config, captioner)
         whole = next(place for place, name in enumerate(line) if not needs_parent(self.config["captioners"][name]))
         return [paths.captioner(file, name) for name in line[1 : whole + 1] for file in CAPTIONER.values()]
@@ -138,7 +138,7 @@ class Models(Software):
         """Return the modules that a script loads by name, each with its libraries.
 
         `names` are captioners, encoders or scorers of the config, or plug-ins of another package. If there is a
-        `definition`, only this definition of each module counts, and what it reaches.
+        `definition`, only this definition of each module and the definitions that it reaches count.
         """
         if definition:
             return plugins(package, (self.config[package][name]["family"] for name in names), definition)
@@ -163,7 +163,7 @@ class Models(Software):
         return {**plugins("captioners", (self.config["captioners"][line[-1]]["family"] for line in lines)), **adapters}
 
     def _encoders(self, names: Iterable[str]) -> Loaded:
-        """Return what uses these encoders, or the encoders whose patches they are; not what imports weights."""
+        """Return the modules that use encoders or patches of encoders, without the import of weights."""
         encoders = self.config["encoders"]
         seeing = (encoders[name].get("patches_of", name) for name in names)
         return plugins("encoders", (encoders[name]["family"] for name in seeing), "FAMILY")

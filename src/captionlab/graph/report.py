@@ -5,20 +5,20 @@ import re
 from captionlab.graph.software import Wildcards
 from captionlab.plugins import names
 
-# What is no paper's own.
+# The category of tables that belong to no paper.
 RUN = "this run"
-# How the name of a table starts that has a number in its paper.
+# The start of the name of a table that has a number in its paper.
 _NUMBERED = re.compile(r"(?:table|figure)\d+[a-z]?")
 
 
 def paper_of(wildcards: Wildcards) -> str:
-    """The category of a table: the paper that its name starts with."""
+    """Return the category of a table: the paper that its name starts with, or RUN."""
     start: str = wildcards.name.split("_")[0]
     return start if start in names("papers") else RUN
 
 
 def labels_of(wildcards: Wildcards) -> dict[str, str]:
-    """The labels of a table: its number in the paper, what it shows, and whether it is a page or rows of data."""
+    """Return the labels of a table: its number in the paper and its title, and whether it is a page or rows of data."""
     name = wildcards.name.removeprefix(f"{paper_of(wildcards)}_")
     number = _NUMBERED.match(name)
     what = name[number.end() :] if number else name

@@ -7,8 +7,8 @@ from typing import Any
 
 from captionlab.storage import paths
 
-# Of these tables a job holds something else than its rule says of its features: of regions a few groups of rows,
-# however many there are (`base` has room for them); of tags, objects of Python.
+# Factors of tables for which the factor of the rule does not hold. Of regions, a job holds a few groups of rows at a
+# time, for which `base` has room. Tags become objects of Python.
 HELD = {"regions": 0.0, "tags": 10.0}
 
 

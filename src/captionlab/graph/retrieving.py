@@ -1,4 +1,4 @@
-"""What a config names below `data`, where each of it comes from, and who waits for it."""
+"""Files below `data` that a config names: their sources, and the jobs that wait until they are fetched."""
 
 import os
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from captionlab.userfiles.reading import absent
 
 
 def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
-    """The sources of a config that was checked, of the files that it names; `root` is the folder of the Snakefile."""
+    """Return the sources of the files that a checked config names; `root` is the folder of the Snakefile."""
     data = (root / config["data"]).resolve()
     hub = [corpus for corpus in config["corpora"].values() if "repository" in corpus]
     pairs = dict.fromkeys((str(corpus["repository"]), str(corpus["revision"])) for corpus in hub)
@@ -25,29 +25,29 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
 
 
 class Retrieving:
-    """How a run fetches what is missing: `checkpoints` are Snakemake's, of which the rule `retrieve` is one."""
+    """Retrieval of missing files by a run. `checkpoints` are Snakemake's; the rule `retrieve` is a checkpoint."""
 
     def __init__(self, retrieval: Retrieval):
         self.retrieval = retrieval
         self.checkpoints: Any = None
 
     def wait_for(self, given: Iterable[str]) -> None:
-        """Let the job that asks wait until all of this is fetched that is missing and may be fetched."""
+        """Let a job wait until the given files are fetched, as far as they are missing and may be fetched."""
         data = self.retrieval.data
         asked = serving(self.retrieval.fetchable, [below(path, data) for path in given])
         if any(source.missing(data) for source in asked):
-            # Of an earlier run, after which data were lost: with it Snakemake would take the checkpoint for done.
+            # If the mark of an earlier run stayed, Snakemake would take the checkpoint for done.
             Path(paths.RETRIEVED).unlink(missing_ok=True)
             self.checkpoints.retrieve.get()
 
     def sources(self) -> list[Block]:
-        """What there is to fetch, as a parameter of a rule."""
+        """Return all sources that can be fetched, as a parameter of a rule."""
         return [{**asdict(source), "addresses": [*source.addresses]} for source in self.retrieval.fetchable]
 
     def said(self) -> dict[str, str]:
-        """What would be said of files and folders that are missing, and what to do; nothing where they are fetched."""
+        """Return advice by the error message of each missing file and folder; empty if the file is fetched."""
         found = {}
-        # What must be had by hand is said last, as a folder may hold some of both.
+        # Files to be fetched by hand come last: a folder may hold both kinds, and then the advice counts.
         for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
             for place in map(Path, source.places):
                 for path in (place, *place.parents):
@@ -57,5 +57,5 @@ class Retrieving:
 
 
 def below(path: str, data: Path) -> str:
-    """A path that a config names, as one below `data`."""
+    """Return a path of a config relative to `data`."""
     return os.path.relpath(data / path, data)

@@ -17,7 +17,7 @@ from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.versions import library_version
 from captionlab.plugins import facts, work_module
 
-# The wildcards of a job, of which each rule has others.
+# The wildcards of a job. Each rule has its own.
 Wildcards = Any
 # Modules, or definitions in modules (module:name), that a script loads by name, each with its libraries.
 Loaded = Mapping[str, Iterable[str]]
@@ -34,7 +34,7 @@ def own(path: Path | str) -> str:
 def plugins(package: str, names: Iterable[str], definition: str = "") -> dict[str, Iterable[str]]:
     """Return the modules of plug-ins of a package, each with its libraries.
 
-    If there is a `definition`, only this definition of each module counts, and what it reaches.
+    If there is a `definition`, only this definition of each module and the definitions that it reaches count.
     """
     known, end = facts(package), definition and f":{definition}"
     return {f"{work_module(package, name)}{end}": known[name].libraries for name in sorted(set(names))}
@@ -78,7 +78,7 @@ class Software:
         return {name: library_version(name, self.root) for name in sorted(libraries)}
 
     def provenance(self) -> Block:
-        """Return what the footer of every table says of the run. A job that makes a table adds the commit."""
+        """Return the facts of the run for the footer of every table. The job that makes a table adds the commit."""
         return {
             "config": self.settings.name,
             "seed": self.settings.seed,
@@ -92,7 +92,7 @@ class Software:
 
     # ------------------------------------------------------------------------------------------------ blocks
     def names_of(self, section: str, *kinds: str) -> str:
-        """Return a regular expression of the names in a section whose blocks are of one of these kinds (KINDS)."""
+        """Return a regular expression of the names of blocks in a section that are of one of `kinds` (see KINDS)."""
         return any_of(name for name, block in self.config[section].items() if KINDS[section](block) in kinds)
 
     def block(self, section: str, name: str = "", *others: str, only: Sequence[str] = ()) -> Block:
@@ -113,12 +113,12 @@ class Software:
         return own(located(path, Path(self.settings.data), self.root))
 
     def files_of(self, section: str, name: str, *keys: str, corpus: str | None = None) -> list[str]:
-        """Return the files and folders that a block names under these keys; of files by corpus those of one corpus."""
+        """Return the files and folders under some keys of a block. Of files by corpus, only files of `corpus` count."""
         block = self.config[section][name]
         named = [block[key] for key in keys if key in block]
         chosen = [files.get(corpus, []) if isinstance(files, dict) else files for files in named]
         return [self.given(path) for files in chosen for path in listed(files)]
 
     def fetched(self) -> list[Block]:
-        """Return what the rule `retrieve` fetches."""
+        """Return the sources that the rule `retrieve` fetches."""
         return self.retrieving.sources() if self.retrieving else []

@@ -1,4 +1,4 @@
-"""Trainings of captioners: what they depend on, which are rewarded, and what captioners learned."""
+"""Trainings of captioners: parameters, rewards and learned corpora."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from captionlab.config.snapshots import training_of
 from captionlab.graph.models import Models
 from captionlab.storage import paths
 
-# Keys of a captioner that its inputs or other parameters stand for.
+# Keys of a captioner that are left out, because inputs or other parameters of the job change with them.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
 # The split that captioners learn.
 TRAINING = "train"
@@ -31,7 +31,7 @@ class Trainings(Models):
     """The trainings of a config."""
 
     def training(self, captioner: str) -> Block:
-        """Return what the training or import of a captioner depends on, with its decodings spelled out."""
+        """Return the parameters of the training or import of a captioner, with the blocks of its decodings."""
         captioner_block = self.config["captioners"][captioner]
         block = without(captioner_block, *_READ)
         for part, key in TRAINING_DECODINGS:
@@ -94,7 +94,7 @@ class Trainings(Models):
     def _learned_elsewhere(self, captioner: Block) -> bool:
         """Return whether a captioner of another run learned references there, of the corpus that the config names.
 
-        A training by a reward does not count. Of weights that were imported there nothing is known, so they count.
+        A training by a reward does not count. Weights that were imported there count: their training is not known.
         """
         if "run" not in captioner or "corpus" not in captioner:
             return False

@@ -12,9 +12,9 @@ from captionlab.storage.files import read_yaml
 
 @cache  # for each a file is parsed
 def library_version(name: str, root: Path) -> str:
-    """The version of a library that is installed here, or that a conda environment of the checkout `root` has.
+    """Return the version of a library that is installed here or, if it is not, that envs/captionlab.yaml has.
 
-    Whoever deploys the workflow needs Snakemake alone where it plans: scripts then run in envs/captionlab.yaml.
+    So a machine that only plans jobs needs no library but Snakemake.
     """
     try:
         return importlib.metadata.version(name)
@@ -24,7 +24,7 @@ def library_version(name: str, root: Path) -> str:
 
 @cache
 def _conda_pins(file: Path) -> dict[str, str]:
-    """The versions of a conda environment's packages of pip, by name."""
+    """Return the versions of the pip packages of a conda environment, by name."""
     python, *_, packages = read_yaml(file)["dependencies"]
     there = {"python_full_version": f"{python.split('=')[1]}.0"}
     pins = map(Requirement, packages["pip"])

@@ -18,10 +18,10 @@ CANDIDATES = TableSchema(
 )
 RATINGS = TableSchema(
     "ratings",
-    "what a judge said of a caption",
+    "a rating of a caption by a judge",
     (*_KEY, "judge"),
     **_KEY,
-    judge=Column(_STRING, "who judged, as the reader calls them; one name where only a mean is published"),
+    judge=Column(_STRING, "name of the judge by the reader; a single name if only a mean is published"),
     rating=Column(_DOUBLE, "higher is better, on the scale of the published file"),
 )
 PREFERENCES = TableSchema(
@@ -29,16 +29,14 @@ PREFERENCES = TableSchema(
     "two captions of an image, and how many people preferred which",
     (*_KEY, "other_index"),
     **_KEY,
-    other_index=Column(_INT, "rank of the other caption among those of the image, from 0"),
+    other_index=Column(_INT, "rank of the other caption among the captions of the image, from 0"),
     votes=Column(_INT, "people who preferred the caption"),
     other_votes=Column(_INT, "people who preferred the other"),
     category=Column(_STRING, "kind of the pair: HC, HI, HM or MM of Pascal-50S; missing elsewhere", nullable=True),
 )
 _WHO = {
     "metric": Column(_STRING, "metric as the field prints it"),
-    "scorer": Column(
-        _STRING, "who scores, an encoder or scorer of the config; missing for other metrics", nullable=True
-    ),
+    "scorer": Column(_STRING, "encoder or scorer of the config that scores; missing for other metrics", nullable=True),
 }
 _OF = {
     "coefficient": Column(_STRING, "tau-b, tau-c or Pearson, with ratings; accuracy, on preferences"),
@@ -54,9 +52,9 @@ CORRELATIONS = TableSchema(
     (*_WHO, *_OF),
     **_WHO,
     **_OF,
-    value=Column(_DOUBLE, "-1 to 1; a share of the pairs for accuracy; missing where it is not defined", nullable=True),
+    value=Column(_DOUBLE, "-1 to 1; a share of the pairs for accuracy; missing if it is not defined", nullable=True),
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images; missing for one image", nullable=True),
-    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     **_COUNTS,
     note=Column(_STRING, "how many captions have no score, and why a value or interval is missing", nullable=True),
 )
@@ -69,8 +67,8 @@ DIFFERENCES = TableSchema(
     against_scorer=Column(_STRING, "who scores that", nullable=True),
     **_OF,
     difference=Column(_DOUBLE, "value minus the other's"),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images; missing for one image", nullable=True),
-    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images; missing for one image", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     p_value=Column(_DOUBLE, "two-sided, of a paired bootstrap over images; missing for one image", nullable=True),
     **_COUNTS,
 )

@@ -19,12 +19,12 @@ SCORES = TableSchema(
     objects=REMOVED,
     probe=_PROBE,
     classes=Column(_STRING, "scenes, or shuffled: the control task"),
-    test_share=Column(_DOUBLE, "share of the images that is tested on"),
+    test_share=Column(_DOUBLE, "share of the images that are tested"),
     seed=Column(_LONG, "seed of split and probe"),
     average=Column(_STRING, "micro, macro, weighted, or class: of one scene"),
     scene=Column(_STRING, "the scene; empty for an average"),
     f1=Column(_DOUBLE, "0 to 1"),
-    support=Column(_INT, "images tested on, of the scene or all"),
+    support=Column(_INT, "tested images, of the scene or all"),
 )
 OBJECT_SCORES = TableSchema(
     "scores of probes of objects",
@@ -33,19 +33,19 @@ OBJECT_SCORES = TableSchema(
     captioner=ROLE,
     probe=Column(_STRING, "random-forest or random"),
     classes=Column(_STRING, "objects, or shuffled: the control task"),
-    test_share=Column(_DOUBLE, "share of the images that is tested on"),
+    test_share=Column(_DOUBLE, "share of the images that are tested"),
     seed=Column(_LONG, "seed of split and probe"),
     average=Column(_STRING, "micro, macro, or object: of one object"),
     label=Column(_STRING, "name of the object; empty for an average"),
     f1=Column(_DOUBLE, "0 to 1"),
-    support=Column(_INT, "images tested on that have the object; of an average, added up over objects"),
+    support=Column(_INT, "tested images with the object; for an average, the sum over objects"),
 )
 SEARCH = TableSchema(
     "settings of the neural probe",
-    "settings that were tried on the states of a captioner, or the paper's, which are not searched for",
+    "settings that were tried on the states of a captioner, or the settings of the paper if there is no search",
     ("captioner", "rank"),
     captioner=ROLE,
-    rank=Column(_INT, "by macro F1, from 1, which was chosen"),
+    rank=Column(_INT, "rank by macro F1, from 1; rank 1 was chosen"),
     hidden=Column(pa.list_(_INT), "units of each hidden layer"),
     alpha=Column(_DOUBLE, "strength of the L2 penalty"),
     macro_f1=Column(
@@ -60,7 +60,7 @@ def encodings_schema(dimensions: int) -> TableSchema:
     """Return the schema of a table of image encodings with `dimensions` numbers."""
     return TableSchema(
         "encodings of scenes",
-        "what a captioner makes of an image, whole or without some of its objects",
+        "the encoding of an image by a captioner, whole or without some of its objects",
         ("image_id", "objects"),
         image_id=IMAGE_ID,
         scene=Column(_STRING, "the scene that most of its captions name"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BOX = ("x1", "y1", "x2", "y2")
 _SIZE = ("width", "height")
 # Bytes of regions that a table keeps in memory: a whole small corpus, or about 60 groups of rows of a large one. Half
-# of these groups are mixed at a time.
+# of the groups are mixed at a time.
 MEMORY = 256 << 20
 
 

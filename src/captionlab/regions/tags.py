@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 _FLOAT = pa.float32()
 TAGS = TableSchema(
     "tags",
-    "an object of an image, as a detector or an annotator names it; those of an image are together",
+    "an object of an image, as a detector or an annotator names it; rows of an image are adjacent",
     ("image_id", "tag_index"),
     image_id=IMAGE_ID,
     tag_index=Column(pa.int32(), "rank of the tag in its image, from 0, in the order in which it is read"),

@@ -25,7 +25,7 @@ class Matching:
     """Settings of a scorer. The defaults of each family are the settings of its authors' code."""
 
     match_index: int
-    """which of the two outputs of the itm head says that image and text belong together"""
+    """index of the output of the itm head that says that image and text match"""
     max_tokens: int
     """longer texts are cut to so many tokens, the two special ones included"""
     head: str = "itm"
@@ -105,13 +105,13 @@ class ScorerNetwork(Rebuilt, Member, ABC):
     """Base class of the network of a family. By default it reads the regions of an image, and word pieces."""
 
     MATCHING: ClassVar[Matching]
-    """its authors' way to make a score"""
+    """the settings of the code of its authors"""
     PROJECTION: ClassVar[str]
     """name of the layer that the features of regions go through first, of a family that can be trained here"""
     WORDS: ClassVar[str] = "embeddings.word_embeddings"
-    """name of the table of word pieces, of the same"""
+    """name of the table of word pieces, of a family that can be trained here"""
     ADDED: ClassVar[tuple[str, ...]] = ()
-    """word pieces that follow those of a published vocabulary"""
+    """word pieces that are added after the word pieces of a published vocabulary"""
 
     @classmethod
     @abstractmethod

@@ -35,26 +35,26 @@ class Source:
     name: str
     what: str
     origin: str
-    """whose it is and where to look for it, in words"""
+    """publisher of the source and where to find it, in words"""
     licence: str
     becomes: str
-    """what a run makes of it"""
+    """what a run makes of the source, in words"""
     places: Mapping[str, str | None]
     """files, and folders, which end in /, below `data`: each with the member of the archive or file of the repository
     that is put there; null for the file that the address leads to"""
     addresses: tuple[str, ...] = ()
-    """the second is that of an archive or mirror, for when the first fails"""
+    """address of the source and, for the case that it fails, address of an archive or mirror"""
     seen: str | None = None
     """the public text that states the first address; None where nobody could look"""
     repository: str | None = None
     revision: str = "main"
     kind: str = "model"
-    """of the repository: model or dataset"""
+    """kind of the repository: model or dataset"""
     size: str | int | None = None
     """bytes of the transfer, which are checked; as text, about so many MB or GB"""
     sha256: str | None = None
     by_hand: str | None = None
-    """what to do, where it cannot be fetched"""
+    """advice to the user if the source cannot be fetched"""
     section: str = field(default="", repr=False)
 
     @property

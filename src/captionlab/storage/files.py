@@ -102,7 +102,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
     if node is None:  # comments only
         return None
     if twice := list(_repeated(node, "", set())):
-        raise RepeatedKeyError(f"{path}: {', '.join(twice)}, of which YAML takes the last; keep one of them")
+        raise RepeatedKeyError(f"{path}: {', '.join(twice)}; YAML takes the last value, so keep only one")
     return loader.construct_document(node)
 
 

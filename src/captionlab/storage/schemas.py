@@ -8,7 +8,7 @@ _STRING, _INT, _LONG, _FLOAT, _DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.
 # Columns shared by tables of several stages.
 IMAGE_ID = Column(_STRING, "identifier of the image in its corpus")
 CORPUS = Column(_STRING, "name of the corpus in the config")
-CAPTION_INDEX = Column(_INT, "rank of the caption among those of its image, from 0")
+CAPTION_INDEX = Column(_INT, "rank of the caption among the captions of its image, from 0")
 CAPTION_KEY = {"corpus": CORPUS, "image_id": IMAGE_ID, "caption_index": CAPTION_INDEX}
 ROLE = Column(_STRING, "pretrained or finetuned")
 SCENE = Column(_STRING, "scene")
@@ -27,7 +27,9 @@ IMAGES = TableSchema(
     image_id=IMAGE_ID,
     position=Column(_LONG, "rank in the annotation file, from 0 (the order of evaluation blocks)"),
     split=Column(_STRING, "train, val, test or another split of the annotation file"),
-    path=Column(_STRING, "file of the image, or that holds it; missing when its bytes are in `data`", nullable=True),
+    path=Column(
+        _STRING, "file of the image, or file that contains it; missing when its bytes are in `data`", nullable=True
+    ),
     offset=Column(_LONG, "first byte of the image in a file that holds several, such as a tar", nullable=True),
     length=Column(_LONG, "bytes of the image in that file; missing when it has a file of its own", nullable=True),
     data=Column(pa.binary(), "encoded image; missing when it is in a file", nullable=True),
@@ -71,7 +73,7 @@ REJECTS = TableSchema(
     image_id=IMAGE_ID,
     path=Column(_STRING, "file that was looked for", nullable=True),
     reason=Column(_STRING, "missing, empty, broken, unsupported, zero-size, duplicate or no-caption"),
-    detail=Column(_STRING, "what exactly was found"),
+    detail=Column(_STRING, "details of the fault"),
 )
 GENERATED = TableSchema(
     "generated captions",
@@ -95,8 +97,8 @@ TAGGED = TableSchema(
     tuple(CAPTION_KEY),
     **CAPTION_KEY,
     words=Column(pa.list_(_STRING), "words and punctuation as written"),
-    lemmas=Column(pa.list_(_STRING), "lemma of each"),
-    tags=Column(pa.list_(_STRING), "universal part-of-speech tag of each"),
+    lemmas=Column(pa.list_(_STRING), "lemma of each word"),
+    tags=Column(pa.list_(_STRING), "universal part-of-speech tag of each word"),
 )
 RETRIEVAL = TableSchema(
     "retrieval ranks",
@@ -104,7 +106,7 @@ RETRIEVAL = TableSchema(
     (*CAPTION_KEY, "retriever", "protocol"),
     **CAPTION_KEY,
     retriever=Column(_STRING, "name of the encoder that scores"),
-    protocol=Column(_STRING, "where candidates come from: file-order, random, set or full"),
+    protocol=Column(_STRING, "source of the candidates: file-order, random, set or full"),
     candidates=Column(_INT, "images to choose from, the right one included"),
     rank=Column(_INT, "rank of the right image, from 1; a tie goes to it"),
     chosen=Column(_STRING, "image_id of the candidate most similar to the caption; the right one where its rank is 1"),
@@ -124,22 +126,24 @@ _PLACE = {
     "evaluation": Column(_STRING, "name of the evaluation in the config"),
     "decoding": Column(_STRING, "name of the decoding in the config"),
     "retriever": Column(_STRING, "name of the encoder, or scorer, that scores; missing for other metrics", True),
-    "candidates": Column(_STRING, "how many images to choose from and from where; missing for other metrics", True),
+    "candidates": Column(_STRING, "number and source of the candidates; missing for other metrics", True),
     "metric": Column(
         _STRING,
-        "metric as the field prints it; times 100 but for ranks, lengths, vocabulary and what has a scale of its own",
+        "metric as papers print it; times 100, except ranks, lengths, vocabulary and metrics with a scale of their own",
     ),
 }
-_SEEDS = Column(_INT, "trainings that the value is a mean of; above 1 the captioner stands for all of them")
+_SEEDS = Column(
+    _INT, "number of trainings over which the value is a mean; above 1, the captioner stands for all trainings"
+)
 SUMMARY = TableSchema(
     "values of metrics",
     "a metric of a captioner on a corpus",
     ("captioner", "seeds", "corpus", "evaluation", "retriever", "candidates", "metric"),
     captioner=CAPTIONER,
     **_PLACE,
-    value=Column(_DOUBLE, "value on all images, or the mean of that over trainings"),
+    value=Column(_DOUBLE, "value on all images, or its mean over trainings"),
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
-    ci_high=Column(_DOUBLE, "upper end of the same"),
+    ci_high=Column(_DOUBLE, "upper end of the interval"),
     seeds=_SEEDS,
     n=Column(_INT, "images"),
     device=Column(_STRING, "devices that captions and scores were computed on, joined; empty where unknown"),
@@ -151,9 +155,9 @@ COMPARISONS = TableSchema(
     captioner=CAPTIONER,
     against=Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
     **_PLACE,
-    difference=Column(_DOUBLE, "value minus the other's, or the mean of that over trainings"),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over images and seeds"),
-    ci_high=Column(_DOUBLE, "upper end of the same"),
+    difference=Column(_DOUBLE, "difference of the two values, or its mean over trainings"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
+    ci_high=Column(_DOUBLE, "upper end of the interval"),
     p_value=Column(_DOUBLE, "two-sided; missing for means over trainings", True),
     test=Column(_STRING, "paired bootstrap, or exact McNemar for P@1", True),
     seeds=_SEEDS,
@@ -163,7 +167,7 @@ TRAINING = TableSchema(
     "training log",
     "a statistic at an update",
     ("step", "statistic"),
-    step=Column(_LONG, "updates done, from 1; 0 has what validation says before the first"),
+    step=Column(_LONG, "number of updates, from 1; 0 has the validation before the first update"),
     epoch=Column(_INT, "epoch of the update, from 0"),
     statistic=Column(_STRING, "loss, reward, learning_rate and the like"),
     value=Column(_DOUBLE, "its value"),
@@ -172,10 +176,12 @@ TRAINING_CAPTIONS = TableSchema(
     "captions over training",
     "a caption of one of a few training images, the same at each validation",
     ("step", "image_id"),
-    step=Column(_LONG, "updates done; 0 is before the first"),
+    step=Column(_LONG, "number of updates; 0 is before the first update"),
     image_id=IMAGE_ID,
-    caption=Column(_STRING, "what the captioner said, by the decoding of the validation"),
-    reward=Column(_DOUBLE, "what that earns, as in the training; missing where captions earn nothing", nullable=True),
+    caption=Column(_STRING, "caption by the decoding of the validation"),
+    reward=Column(
+        _DOUBLE, "reward of the caption, as in the training; missing in a training without a reward", nullable=True
+    ),
 )
 REWARDS = TableSchema(
     "rewards of captions",
@@ -183,7 +189,7 @@ REWARDS = TableSchema(
     ("captions", "image_id"),
     captions=Column(
         _STRING,
-        "before: by the parent; after: by the captioner; commonest: the most frequent one of after, for all images",
+        "before: by the parent; after: by the captioner; commonest: the most frequent caption of after, for all images",
     ),
     image_id=IMAGE_ID,
     caption=Column(_STRING, "text"),
@@ -196,10 +202,10 @@ REWARDS = TableSchema(
 )
 COST = TableSchema(
     "cost of a job",
-    "a job, as it ran last",
+    "the last run of a job",
     ("rule", "job"),
     rule=Column(_STRING, "name of the rule"),
-    job=Column(_STRING, "what the rule made: the name of its log file; empty where a rule has one job"),
+    job=Column(_STRING, "name of the log file, which says what the job made; empty if the rule has one job"),
     seconds=Column(_DOUBLE, "wall time from the start of the process, s; of a resumed job since its resumption"),
     cpu_seconds=Column(
         _DOUBLE,
@@ -233,17 +239,19 @@ def regions_schema(dimensions: int, precision: str = "float32") -> TableSchema:
     """Return the schema of a table of regions with features of `dimensions` numbers, stored as float16 or float32."""
     return TableSchema(
         "regions",
-        "a region of an image; those of an image are together",
+        "a region of an image; rows of an image are adjacent",
         ("image_id", "region_index"),
         image_id=IMAGE_ID,
         region_index=Column(_INT, "rank of the region in its image, from 0, in the order of the detector"),
         **_BOX,
         width=Column(_INT, "width of the image, pixels"),
         height=Column(_INT, "height of the image, pixels"),
-        confidence=Column(_FLOAT, "the detector's confidence in its class, 0 to 1", nullable=True),
-        label=Column(_STRING, "name of its class", nullable=True),
-        label_id=Column(_INT, "number of its class in the detector's vocabulary", nullable=True),
-        attribute_id=Column(_INT, "number of its attribute in the detector's vocabulary", nullable=True),
+        confidence=Column(_FLOAT, "the detector's confidence in the class, 0 to 1", nullable=True),
+        label=Column(_STRING, "name of the class", nullable=True),
+        label_id=Column(_INT, "number of the class in the detector's vocabulary", nullable=True),
+        attribute_id=Column(_INT, "number of the attribute in the detector's vocabulary", nullable=True),
         attribute_confidence=Column(_FLOAT, "the detector's confidence in the attribute, 0 to 1", nullable=True),
-        features=Column(pa.list_(pa.type_for_alias(precision), dimensions), "what the detector saw in the region"),
+        features=Column(
+            pa.list_(pa.type_for_alias(precision), dimensions), "features of the region by the detector or encoder"
+        ),
     )

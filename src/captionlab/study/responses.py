@@ -138,8 +138,8 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
     source = min(missing, key=lambda source: len(missing[source]))
     if missing[source]:
         raise StudyError(
-            f"{path} is no file of answers, it has no column {', '.join(missing[source])}; those of the web page have "
-            f"{', '.join(WEB)}, those of PsychoPy {', '.join(PSYCHOPY)}, with commas, semicolons or tabs between them"
+            f"{path} is no file of answers, it has no column {', '.join(missing[source])}; files of the web page have "
+            f"{', '.join(WEB)}, files of PsychoPy {', '.join(PSYCHOPY)}, with commas, semicolons or tabs between them"
         )
     for where, row in rows:
         values = [(row[name] or "").strip() for name in FORMS[source]]

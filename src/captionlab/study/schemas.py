@@ -8,8 +8,8 @@ _STRING, _INT, _DOUBLE, _BOOL = pa.string(), pa.int32(), pa.float64(), pa.bool_(
 _BLOCK = Column(_INT, "block of screens that one participant sees, from 1; 0 is the example")
 _QUESTION = Column(_INT, "rank of the screen in its block, from 1; 0 is the example")
 _STIMULUS = Column(_STRING, "name of the set of images")
-_CAPTION_TYPE = Column(_STRING, "captioner that the caption is by")
-_LOW, _HIGH = Column(_DOUBLE, "lower end of its 95 % interval"), Column(_DOUBLE, "upper end of the same")
+_CAPTION_TYPE = Column(_STRING, "captioner of the caption")
+_LOW, _HIGH = Column(_DOUBLE, "lower end of the 95 % interval"), Column(_DOUBLE, "upper end of the interval")
 
 STIMULI = TableSchema(
     "stimuli",
@@ -24,7 +24,9 @@ STIMULI = TableSchema(
     target=Column(_STRING, "image that the caption describes"),
     position=Column(_INT, "place of the target on the screen, from 1"),
     images=Column(pa.list_(_STRING), "images in the order of the screen, row by row"),
-    similarities=Column(pa.list_(_DOUBLE), "cosine of each with the target, by the encoder that found them"),
+    similarities=Column(
+        pa.list_(_DOUBLE), "cosine of each image with the target, by the encoder that found the images"
+    ),
 )
 ANSWERS = TableSchema(
     "answers",
@@ -49,7 +51,7 @@ PARTICIPANTS = TableSchema(
     block=_BLOCK,
     answers=Column(_INT, "screens answered, controls included"),
     controls=Column(_INT, "controls answered"),
-    controls_missed=Column(_INT, "of them answered wrongly"),
+    controls_missed=Column(_INT, "controls answered wrongly"),
     excluded=Column(_BOOL, "more than one control missed"),
 )
 ACCURACY = TableSchema(
@@ -61,8 +63,8 @@ ACCURACY = TableSchema(
     ci_low=_LOW,
     ci_high=_HIGH,
     answers=Column(_INT, "answers"),
-    participants=Column(_INT, "participants who gave them"),
-    stimuli=Column(_INT, "sets of images that they were about"),
+    participants=Column(_INT, "participants who gave answers"),
+    stimuli=Column(_INT, "sets of images in these answers"),
 )
 PAIRWISE = TableSchema(
     "differences between caption types",
@@ -79,10 +81,10 @@ AGREEMENT = TableSchema(
     "agreement of participants",
     "how far participants who see the same screen choose the same image",
     ("caption_type", "measure"),
-    caption_type=Column(_STRING, "captioner that the captions are by; all of them together"),
-    measure=Column(_STRING, "pairs: share of pairs of participants who agree; kappa: the same beyond chance"),
+    caption_type=Column(_STRING, "captioner of the captions, or all captioners together"),
+    measure=Column(_STRING, "pairs: share of pairs of participants who agree; kappa: agreement beyond chance"),
     value=Column(_DOUBLE, "its value; missing where no screen was answered twice", nullable=True),
-    ci_low=Column(_DOUBLE, "lower end of its 95 % interval, over screens", nullable=True),
-    ci_high=Column(_DOUBLE, "upper end of the same", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over screens", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     screens=Column(_INT, "screens that at least two participants answered"),
 )

@@ -24,7 +24,9 @@ def read_config(path: Path) -> dict[str, Any]:
         return {}
     found = read_json(path)
     if not isinstance(found, dict):
-        raise ValueError(f"{path} is no JSON object, as that of a model is; take it away where it is of none")
+        raise ValueError(
+            f"{path} is no JSON object, as the config.json of a model is; remove it if it belongs to no model"
+        )
     return found
 
 
@@ -39,7 +41,7 @@ def made_here(path: Path, section: str, family: str | None = None) -> dict[str, 
         return {}
     kind = "scorers" if "matching" in found else "captioners" if "origin" in found else "encoders"
     if kind != section:
-        raise ValueError(f"{path} is of one of the {kind}; name a folder of results/{section}")
+        raise ValueError(f"{path} belongs to one of the {kind}; name a folder of results/{section}")
     if "lora" in found:
         raise ValueError(
             f"{path} is of adapters, which are read with their parent, {found['parent']['captioner']}, and only in the "
@@ -58,8 +60,8 @@ def refuse_other(path: Path, given: Mapping[str, Any], said: Mapping[str, Any]) 
     for key in given.keys() & said.keys():
         if given[key] != said[key]:
             raise ValueError(
-                f"{key} is {given[key]}, and {path} beside the weights says {said[key]}; correct the one that is "
-                "wrong, or put the weights into a folder of their own where that file is of others"
+                f"{key} is {given[key]}, and {path} beside the weights says {said[key]}; correct the wrong "
+                "one, or, if the file belongs to other weights, put the weights into another folder"
             )
 
 

@@ -40,8 +40,8 @@ class Imported(ReadsPatches, ImportedFiles):
     heads: PositiveInt | None = Field(None, description="attention heads, which weights do not tell")
     prompt: Annotated[list[NonNegativeInt], Len(1)] | None = Field(
         None,
-        description="ids of the tokens before every caption, by default `[DEC] a picture of`; `[30522]` is the first "
-        "of them alone, from which transformers' BLIP captions without a text",
+        description="ids of the tokens before every caption, by default `[DEC] a picture of`; `[30522]` is [DEC] "
+        "alone, with which the BLIP of transformers starts captions without a prompt",
     )
 
 

@@ -39,8 +39,8 @@ class Imported(ReadsPatches, ImportedFiles):
 
     family: Literal["camel"]
     heads: PositiveInt | None = Field(None, description="attention heads, which weights do not tell")
-    network: Literal["online", "target"] = Field("online", description="which of the two trained networks is read")
-    grid_positions: bool = Field(False, description="whether it was trained with positions in its grid (--with_pe)")
+    network: Literal["online", "target"] = Field("online", description="trained network that is read")
+    grid_positions: bool = Field(False, description="whether it was trained with positions of the grid (--with_pe)")
 
 
 class Trained(ReadsPatches, TrainedCaptioner):

@@ -50,7 +50,7 @@ class Imported(ReadsPatchesOrPixels, ImportedCaptioner):
     )
     answer: Answer | None = Field(None, description="part of the answer that is the caption")
     processor: dict[str, Any] | None = Field(
-        None, description="settings of its image processor that replace its own, as `do_image_splitting: false`"
+        None, description="settings that replace settings of its image processor, such as `do_image_splitting: false`"
     )
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="number type of the weights")
 

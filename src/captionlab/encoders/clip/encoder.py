@@ -274,7 +274,7 @@ def _heads(
         if tower % number:
             raise CheckpointError(
                 f"{path}: {key} is {number}, which does not divide {tower}, the width of a tower; give the right "
-                "number, and `heads` where those of the text tower have another width"
+                "number, and `heads` if heads of the text tower have another width"
             )
     return head_width, heads or width // head_width
 

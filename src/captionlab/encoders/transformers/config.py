@@ -19,5 +19,5 @@ class Imported(ImportedEncoder):
         "Hugging Face hub"
     )
     processor: dict[str, Any] | None = Field(
-        None, description="settings of its image processor that replace its own, as `do_image_splitting: false`"
+        None, description="settings that replace settings of its image processor, such as `do_image_splitting: false`"
     )

@@ -34,7 +34,7 @@ class Config(Model):
     """Tables of Hessel et al. 2021, *CLIPScore*."""
 
     comparable: bool = Field(
-        description="whether numbers of this run are compared with the paper's; those of simulated judgements never are"
+        description="whether numbers of this run are compared with the paper's; simulated judgements are never compared"
     )
     judgements: Annotated[dict[Label, JudgedSet | Annotated[list[JudgedSet], Len(1), Unique()]], Len(1)] = Field(
         description="by the paper's label judgements: Flickr8k-Expert (Table 1), Flickr8k-CF (Table 2), Composite "

@@ -1,7 +1,6 @@
 """Rules of the paper CLIPScore (Hessel et al. 2021): its tables, one for each set of judgements.
 
 Needs: correlations of metrics with judgements (workflow/rules/judgements.smk).
-Makes: results/reporting/clipscore/
 """
 
 from captionlab.papers.clipscore.config import CLAIMED, JUDGED_TABLES
@@ -11,23 +10,23 @@ clipscore = settings.papers.clipscore
 
 
 def is_simulated(label):
-    """Whether nobody judged the captions of a set of judgements, which the paper calls by this label."""
+    """Return whether nobody judged the captions of a set of judgements, which the paper calls by this label."""
     readers = [settings.judgements[name].reader for name in listed(clipscore.judgements[label])]
     return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
 
 
 def judged_labels(*labels):
-    """The labels of the paper, or some of them, for which the config has judgements, in the order of the tables."""
+    """Return the paper's labels (or of `labels`) for which the config has judgements, in the order of tables."""
     return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
 
 
 def judged_tables():
-    """The tables of the paper for which the config has judgements."""
+    """Return the tables of the paper for which the config has judgements."""
     return [table for table, labels in JUDGED_TABLES.items() if judged_labels(*labels)]
 
 
 def clipscore_judgements(table, labels):
-    """A table of each set of judgements; the names of several sets, which are pooled, are joined."""
+    """Return a table of each set of judgements; names of pooled sets are joined."""
     sets = [POOL.join(listed(clipscore.judgements[label])) for label in labels]
     return [f"results/judgements/{name}/{table}.parquet" for name in sets]
 
@@ -77,7 +76,7 @@ rule tabulate_clipscore:
 
 
 def clipscore_evidence():
-    """The files by which claims are judged, and further parameters: differences between metrics on the human ratings of CLAIMED.
+    """Return the files and parameters by which claims are judged: differences between metrics on ratings of CLAIMED.
 
     Simulated ratings support no claim.
     """

@@ -44,7 +44,7 @@ class Config(Model):
         description="corpus by the paper's label; the column of another label has no published numbers"
     )
     retrievers: Annotated[list[Annotated[str, Ref("encoders", trainings=True)]], Len(1)] | None = Field(
-        None, description="columns of Table 1; those of the first one stand beside the paper's"
+        None, description="columns of Table 1; numbers of the first column stand beside the paper's"
     )
     evaluations: Annotated[list[Annotated[str, Ref("evaluations")]], Len(1)] | None = Field(
         None, description="evaluations with the numbers, if a captioner and corpus are in several"
@@ -52,7 +52,7 @@ class Config(Model):
     variants: Annotated[dict[Kind, Variants], Len(1)] | None = Field(
         None,
         description="tables of captioners that differ in one part of their finetuning: baselines (Table 8), rewards "
-        "(Table 9), learning-rates (section 4.1, of which the paper prints no number), hard-distractors (Tables 12 and "
+        "(Table 9), learning-rates (section 4.1, without printed numbers), hard-distractors (Tables 12 and "
         "13), retrievers and divergence (beyond the paper)",
     )
 

@@ -1,7 +1,6 @@
 """Rules of the paper on discriminative finetuning (Dessì et al. 2023): its measurements, tables and figures.
 
 Needs: scores of captions and retrieval; for Tables 6, 7 and 14 and Figure 2 the sections `study` and `language`.
-Makes: results/reporting/discritune/ and results/figures/discritune_*
 """
 
 from captionlab.papers.discritune.layouts import LAYOUTS
@@ -11,17 +10,17 @@ discritune = settings.papers.discritune
 
 
 def trainings_of(name):
-    """The captioners that a captioner with several seeds stands for."""
+    """Return the captioners that a captioner with several seeds stands for."""
     return settings.trainings.get(name, [name])
 
 
 def discritune_captioners():
-    """The captioners of the paper."""
+    """Return the captioners of the paper."""
     return {name for named in discritune.captioners.values() for name in trainings_of(named)}
 
 
 def evaluated_by_discritune():
-    """Each captioner and evaluation with captions of the paper's corpora."""
+    """Return each captioner and evaluation with captions of the paper's corpora."""
     corpora = {*discritune.corpora.values()}
     return {
         (captioner, name)
@@ -32,12 +31,12 @@ def evaluated_by_discritune():
 
 
 def retriever_rewards(captioner):
-    """The rewards of a captioner that a retriever gives."""
+    """Return the rewards of a captioner that a retriever gives."""
     return [reward for reward in graph.rewards(captioner) if "retriever" in reward]
 
 
 def variants(wildcards=None):
-    """For each group of variants its evaluation, corpora, reference, captioners and rewarding retrievers."""
+    """Return the evaluation, corpora, reference, captioners and rewarding retrievers of each group of variants."""
     found = {}
     for group, block in sorted((discritune.variants or {}).items() if discritune else []):
         captioners = {label: listed(names) for label, names in sorted(block.captioners.items())}
@@ -56,7 +55,7 @@ def variants(wildcards=None):
 
 
 def evaluated_variants():
-    """Each captioner and evaluation of the variants."""
+    """Return each captioner and evaluation of the variants."""
     return {
         (name, group["evaluation"])
         for group in variants().values()
@@ -66,7 +65,7 @@ def evaluated_variants():
 
 
 def captions_with_parents(path):
-    """A file of captions of the paper whose parents' captions are in the same evaluation, and of these parents.
+    """Return a file of each captioner with its parent in the same evaluation, and of the parents.
 
     Evaluations are those in which the section `language` compares fluency.
     """
@@ -82,29 +81,29 @@ def captions_with_parents(path):
 
 
 def distinguished_captioners():
-    """The captioners whose words are told apart."""
+    """Return the captioners whose typical words are compared."""
     return sorted((settings.language and settings.language.caption_types) or studied_captioners())
 
 
 def of_language(table, captioners):
-    """A table of the language of captioners in the evaluation whose language is studied."""
+    """Return a table of the language of captioners in the evaluation whose language is studied."""
     evaluation = settings.language.evaluation if settings.language else None
     return [f"results/language/{name}/{evaluation}/{table}.parquet" for name in captioners]
 
 
 def evaluations_with(table, places):
-    """The evaluations of these captioners and evaluations that have scores by a metric."""
+    """Return the evaluations among `places` (captioner, evaluation) that have scores by a metric."""
     return sorted({evaluation for _, evaluation in places & graph.scored_by(table)})
 
 
 def scores_of(table, places):
-    """The scores of these captioners and evaluations by a metric, if they have some."""
+    """Return the scores by a metric of the `places` (captioner, evaluation) that have some."""
     scored = sorted(places & graph.scored_by(table))
     return [f"results/evaluation/{captioner}/{evaluation}/{table}.parquet" for captioner, evaluation in scored]
 
 
 def summary_inputs(wildcards):
-    """Captions and scores of the paper's captioners, tags and fluency of their captions, and scores of variants."""
+    """Return captions and scores of the paper's captioners, tags and fluency of their captions, and scores of variants."""
     places = evaluated_by_discritune()
     return {
         "captions": [
@@ -130,7 +129,7 @@ def summary_inputs(wildcards):
 
 
 def compared_block(wildcards):
-    """The part of the block that measurements depend on; whether numbers are comparable matters to tables only."""
+    """Return the captioners and corpora of the paper's block; `comparable` is fixed, as it changes no measurement."""
     return {**graph.block("papers", "discritune", only=["captioners", "corpora"]), "comparable": False}
 
 
@@ -170,13 +169,13 @@ if discritune:
             variants=variants,
             seed=settings.seed,
         message:
-            "measure what is of the discritune paper"
+            "measure the numbers of the discritune paper"
         script:
             "../../../../workflow/scripts/summarise_paper.py"
 
 
 def discritune_tables():
-    """The names of the tables for which the config has captioners, corpora, variants, a study or an analysis of language."""
+    """Return the names of the tables for which the config has the captioners, corpora, variants, study or language."""
     block = graph.block("papers", "discritune") if discritune else None
     names = [layout.name for layout in LAYOUTS if block and layout.is_asked(block)]
     names += [f"table6_{who}" for who in participants()]
@@ -184,7 +183,7 @@ def discritune_tables():
 
 
 def measured_inputs(wildcards):
-    """The paper's measurements, and the summary of all evaluations; nothing if the config does not ask for the paper."""
+    """Return the paper's measurements and the summary of all evaluations; none if the paper is not asked for."""
     measured = {
         "summary": "results/reporting/summary.parquet",
         "values": "results/reporting/discritune/values.parquet",
@@ -194,7 +193,7 @@ def measured_inputs(wildcards):
 
 
 def answer_inputs(wildcards):
-    """The analysed answers to the study, of people and of simulated participants."""
+    """Return the analysed answers to the study, of people and of simulated participants."""
     return {
         f"{who}_{table}": f"results/study/{who}/{table}.parquet"
         for who in participants()
@@ -203,7 +202,7 @@ def answer_inputs(wildcards):
 
 
 def association_inputs(wildcards):
-    """The words that tell caption types apart."""
+    """Return the words that tell caption types apart."""
     words = {
         "associations": "results/language/associations.parquet",
         "statistics": of_language("statistics", studied_captioners()),
@@ -212,7 +211,7 @@ def association_inputs(wildcards):
 
 
 def retrievers_of_variants(wildcards):
-    """For each group of variants the retrievers of its evaluation, and those that gave rewards."""
+    """Return the retrievers of the evaluation, and the rewarding retrievers, of each group of variants."""
     return {
         name: {"retrievers": settings.evaluations[group["evaluation"]].retrievers, "rewards": group["rewards"]}
         for name, group in variants().items()
@@ -220,7 +219,7 @@ def retrievers_of_variants(wildcards):
 
 
 rule tabulate_discritune:
-    """Make the tables of the paper, and of what it did not print.
+    """Make the tables of the paper, and tables beyond the paper.
 
     table1_retrieval: P@1 by captioner, corpus and retriever; ours with interval, the published value, a verdict
     table2_in_domain: BLEU@4, METEOR, CIDEr and SPICE on the corpus that a captioner was trained on
@@ -288,27 +287,27 @@ rule tabulate_discritune:
 
 
 def finetuned_captioners(wildcards=None):
-    """The captioners of the paper that are finetuned, in the order of their labels."""
+    """Return the captioners of the paper that are finetuned, in the order of their labels."""
     named = [name for _, name in sorted(discritune.captioners.items())] if discritune else []
     return [name for name in named if hasattr(settings.captioners[name], "parent")]
 
 
 def figure_labels():
-    """The figures for which the config has the paper's captioners or a study, and what they show."""
+    """Return the figures for which the config has the paper's captioners or a study, and their titles."""
     labels = {"retrieval": "retrieval", "finetuning": "finetuning"} if discritune else {}
     labels |= {f"figure2_{who}": f"examples of the study, {who}" for who in participants()}
     return labels | ({"figure3_screen": "a screen of the study"} if settings.study else {})
 
 
 def parents_in_study(wildcards):
-    """The parent of each captioner of the study whose parent is in the study too."""
+    """Return the parent of each captioner of the study whose parent is in the study too."""
     shown = sorted(settings.study.captioners) if settings.study else []
     parents = {name: getattr(settings.captioners[name], "parent", None) for name in shown}
     return {name: parent for name, parent in parents.items() if parent in parents}
 
 
 def screen_inputs(wildcards):
-    """The sets of images of the study, and the images."""
+    """Return the sets of images of the study, and the images."""
     files = {
         "stimuli": "results/study/stimuli.parquet",
         "images": f"results/corpora/{settings.study and settings.study.corpus}/images.parquet",
@@ -355,7 +354,7 @@ rule plot_discritune:
 
 
 def discritune_evidence():
-    """The files by which claims are judged: values, comparisons, differences and answers of people; and the lineage."""
+    """Return the files by which claims are judged (values, comparisons, differences, answers) and the lineage."""
     files = {
         "summary": "results/reporting/summary.parquet",
         "comparisons": "results/reporting/comparisons.parquet",

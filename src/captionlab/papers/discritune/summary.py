@@ -291,7 +291,7 @@ def in_domain_rows(
 
 
 def _not_lower(found: Row, of: float) -> dict[str, Any]:
-    """Return the row of the non-inferiority of a difference, for metrics of which higher values are better.
+    """Return the row of the non-inferiority of a difference, for metrics whose higher values are better.
 
     It is above 0 if the value is lower than the subtracted value `of` by less than SIMILAR of it, or not lower.
     """

@@ -19,7 +19,7 @@ class Config(Model):
 
     comparable: bool = Field(description="whether numbers of this run are compared with the paper's")
     corpora: Annotated[dict[Axis, Annotated[str, Ref("corpora")]], Len(1)] = Field(
-        description="by axis (scene, action, rationale, narrative; object: COCO's captions, of which the paper has no "
+        description="by axis (scene, action, rationale, narrative; object: COCO's captions, for which the paper has no "
         "numbers) the corpus with its captions"
     )
     models: Annotated[dict[str, Annotated[dict[Axis, SeeingTrainings], Len(1)]], Len(1)] = Field(

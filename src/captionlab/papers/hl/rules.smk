@@ -1,14 +1,13 @@
 """Rules of the paper HL (Cafagna et al. 2023): its measurements and its table.
 
 Needs: scores by SacreBLEU and the metrics of NLG, of evaluations with `sacrebleu: true`.
-Makes: results/reporting/hl/
 """
 
 hl = settings.papers.hl
 
 
 def evaluation_with_sacrebleu(captioner, corpus):
-    """The evaluation that scores the captions of a captioner on a corpus by SacreBLEU; the config has exactly one."""
+    """Return the only evaluation that scores the captions of a captioner on a corpus by SacreBLEU."""
     [name] = [
         name
         for name, evaluation in settings.evaluations.items()
@@ -20,7 +19,7 @@ def evaluation_with_sacrebleu(captioner, corpus):
 
 
 def hl_trainings():
-    """The axis, label, captioner and evaluation of each number in the table; several captioners are its trainings."""
+    """Return the axis, label, captioners (trainings) and evaluation of each number in the table."""
     for label, captioners in sorted(hl.models.items()):
         for axis, names in sorted(captioners.items()):
             for captioner in listed(names):
@@ -28,7 +27,7 @@ def hl_trainings():
 
 
 def hl_cells(wildcards):
-    """The corpus and the job of each number in the table."""
+    """Return the corpus and the job of each number in the table."""
     return [
         {
             "axis": axis,
@@ -73,7 +72,7 @@ rule summarise_hl:
         cells=hl_cells,
         seed=settings.seed,
     message:
-        "measure what is of the hl paper"
+        "measure the numbers of the hl paper"
     script:
         "../../../../workflow/scripts/summarise_paper.py"
 
@@ -117,7 +116,7 @@ rule tabulate_hl:
 
 
 def hl_evidence():
-    """The files by which claims are judged, and further parameters: differences between models."""
+    """Return the files by which claims are judged, and further parameters: differences between models."""
     return {"differences": "results/reporting/hl/differences.parquet"}, {}
 
 

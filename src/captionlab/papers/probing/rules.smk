@@ -1,7 +1,6 @@
 """Rules of the paper on probing (Ma et al. 2022): its measurements, tables and figures.
 
 Needs: scores by matching scorers, and the language of captions (workflow/rules/scorers.smk and language.smk).
-Makes: results/reporting/probing/ and results/figures/probing_*
 """
 
 probing = settings.papers.probing
@@ -31,59 +30,59 @@ PROBING_FIGURES = {
 
 
 def probing_roles(wildcards=None):
-    """The captioners of each role, by the paper's label; several captioners differ in their seeds."""
+    """Return the captioners of each role, by the paper's label; several captioners differ in their seeds."""
     return {label: listed(names) for label, names in sorted(probing.captioners.items())}
 
 
 def probing_captioners(wildcards=None):
-    """The captioners of all roles."""
+    """Return the captioners of all roles."""
     return sorted({name for names in probing_roles().values() for name in names})
 
 
 def first_trainings():
-    """The first captioner of each role: examples and patterns are of a single training."""
+    """Return the first captioner of each role: examples and patterns are of a single training."""
     return [names[0] for names in probing_roles().values()]
 
 
 def constructed():
-    """The captioners whose captions are constructed."""
+    """Return the captioners whose captions are constructed."""
     return listed(probing.constructed)
 
 
 def originals():
-    """The captioners whose captions others are constructed from."""
+    """Return the captioners whose captions others are constructed from."""
     return [settings.captioners[name].captions_of for name in constructed()]
 
 
 def of_probing(path, captioners):
-    """A file of each captioner in the paper's evaluation, both of which `path` names as wildcards."""
+    """Return a file of each captioner in the paper's evaluation; `path` has both as wildcards."""
     return expand(path, captioner=captioners, evaluation=probing.evaluation)
 
 
 def further_metrics(wildcards=None):
-    """The tables of the evaluation with metrics that the paper does not have."""
+    """Return the tables of the evaluation with metrics that the paper does not have."""
     return [table for table, facts in graph.metrics(probing.evaluation).items() if facts.reads]
 
 
 def probing_scorers(wildcards=None):
-    """The paper's label of each scorer, the factor of its scores to per cent, and their bounds in per cent."""
+    """Return the paper's label of each scorer, the factor of its scores to per cent, and their bounds in per cent."""
     factors, bounds = graph.score_factors(), graph.score_bounds()
     labels = sorted((name, label) for label, name in probing.scorers.items())
     return {name: {"label": label, "factor": factors[name], "bounds": bounds[name]} for name, label in labels}
 
 
-def examined_scorers(wildcards=None):
-    """The scorers of the paper for which there is a table that says how good they are."""
+def examined_probing_scorers(wildcards=None):
+    """Return the scorers of the paper that have a table of their accuracy."""
     return [name for name in probing_scorers() if name in graph.examined_scorers()]
 
 
 def rewards_of_role(names):
-    """The rewards of the captioners of a role."""
+    """Return the rewards of the captioners of a role."""
     return [reward for name in names for reward in graph.rewards(name)]
 
 
 def rewarding_labels(wildcards):
-    """By role the labels of the scorers that rewarded it."""
+    """Return the labels of the scorers that rewarded each role."""
     labels = {name: scorer["label"] for name, scorer in probing_scorers().items()}
     asked = {
         role: {reward.get("scorer") for reward in rewards_of_role(names)} for role, names in probing_roles().items()
@@ -92,7 +91,7 @@ def rewarding_labels(wildcards):
 
 
 def rewarding_encoders_of_roles(wildcards):
-    """By role the encoders that rewarded it, as retrievers or as encoders of scorers."""
+    """Return the encoders that rewarded each role, as retrievers or as encoders of scorers."""
     found = {}
     for role, names in probing_roles().items():
         rewards = rewards_of_role(names)
@@ -103,7 +102,7 @@ def rewarding_encoders_of_roles(wildcards):
 
 
 def parents_of_roles(wildcards):
-    """The parents of the captioners of roles, and of their ancestors; None for a captioner without a parent."""
+    """Return the parents of the captioners of roles, and of their ancestors; None for a captioner without a parent."""
     parents = {}
     for name in probing_captioners():
         while name is not None and name not in parents:
@@ -113,17 +112,17 @@ def parents_of_roles(wildcards):
 
 
 def probing_job(wildcards):
-    """The evaluation, the name of its decoding and the split of each of its corpora."""
+    """Return the evaluation, the name of its decoding and the split of each of its corpora."""
     return {"evaluation": probing.evaluation, **evaluation_contexts()[probing.evaluation]}
 
 
 def probing_corpora(wildcards=None):
-    """The corpora of the paper."""
+    """Return the corpora of the paper."""
     return sorted(set(probing.corpora.values()))
 
 
 def metric_inputs(wildcards):
-    """The scores by metrics that the paper does not have, by the name of the table."""
+    """Return the scores by metrics that the paper does not have, by the name of the table."""
     return {
         f"metric_{table}": of_probing(
             f"results/evaluation/{{captioner}}/{{evaluation}}/{table}.parquet", probing_captioners()
@@ -187,13 +186,13 @@ rule summarise_probing:
         metrics=further_metrics,
         seed=settings.seed,
     message:
-        "measure what is of the probing paper"
+        "measure the numbers of the probing paper"
     script:
         "../../../../workflow/scripts/summarise_paper.py"
 
 
 def cosines(wildcards):
-    """By label of each scorer that is an encoder the factor between its printed scores and the cosine."""
+    """Return the factor between printed scores and the cosine, by label of each scorer that is an encoder."""
     encoders = {
         label: name for label, name in sorted(probing.scorers.items()) if hasattr(settings.scorers[name], "encoder")
     }
@@ -201,7 +200,7 @@ def cosines(wildcards):
 
 
 def objectives_of_roles(wildcards):
-    """The objective of the first training of each role."""
+    """Return the objective of the first training of each role."""
     return {
         role: graph.block("captioners", names[0], only=["objective"]).get("objective", {})
         for role, names in probing_roles().items()
@@ -209,7 +208,7 @@ def objectives_of_roles(wildcards):
 
 
 def shown_captions(wildcards):
-    """The evaluation with the captions of examples, the first training of each role, and the scorers by label."""
+    """Return the evaluation of the captions of examples, the first training of each role, and scorers by label."""
     return {
         "evaluation": probing.evaluation,
         "first": {role: names[0] for role, names in probing_roles().items()},
@@ -218,12 +217,12 @@ def shown_captions(wildcards):
 
 
 def probing_tables():
-    """The tables of the paper, and a table of metrics that the paper does not have if these are computed."""
+    """Return the tables of the paper, and a table of metrics that the paper does not have if these are computed."""
     return [*PROBING_TABLES, *(["effects"] if further_metrics() else [])]
 
 
 rule tabulate_probing:
-    """Make the tables of the paper, and of what it did not print.
+    """Make the tables of the paper, and tables beyond the paper.
 
     table1_choices: the CE caption and its nouns in each scorer's template: scores of one image, and how often each
         scorer would choose which
@@ -263,7 +262,7 @@ rule tabulate_probing:
         originals=of_probing("results/captions/{captioner}/{evaluation}.parquet", originals()),
         original_alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", originals()),
         images=expand("results/corpora/{corpus}/images.parquet", corpus=probing_corpora()),
-        matching=lambda wildcards: [graph.examined_scorers()[name] for name in examined_scorers()],
+        matching=lambda wildcards: [graph.examined_scorers()[name] for name in examined_probing_scorers()],
         published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
     output:
         tables=expand("results/reporting/probing/probing_{name}.{ending}", name=probing_tables(), ending=FORMATS),
@@ -288,7 +287,7 @@ rule tabulate_probing:
         corpora=probing_corpora,
         scorers=probing_scorers,
         cosines=cosines,
-        trained_scorers=examined_scorers,
+        trained_scorers=examined_probing_scorers,
         metrics=further_metrics,
         rewards=rewarding_labels,
         rewarding_encoders=rewarding_encoders_of_roles,
@@ -336,7 +335,7 @@ rule plot_probing:
 
 
 def probing_evidence():
-    """The files by which claims are judged, and further parameters: differences between roles."""
+    """Return the files by which claims are judged, and further parameters: differences between roles."""
     return {"differences": "results/reporting/probing/differences.parquet"}, {}
 
 

@@ -1,7 +1,6 @@
 """Rules of the paper on scene descriptions (Cafagna et al. 2022): its measurements, tables and figures.
 
 Needs: the section `scene_analysis` (workflow/rules/attention.smk, ablation.smk and probes.smk) and the metrics of an evaluation.
-Makes: results/reporting/scenes/ and results/figures/scenes_*
 """
 
 scenes = settings.papers.scenes
@@ -38,17 +37,17 @@ SCENES_FIGURES = {
 
 
 def of_both(path):
-    """A file of the pretrained and of the finetuned captioner, whose names stand in place of {captioner}."""
+    """Return a file of the pretrained and of the finetuned captioner, whose names stand in place of {captioner}."""
     return [path.format(captioner=name) for name in (scene_analysis.pretrained, scene_analysis.finetuned)]
 
 
 def finetuning_corpus():
-    """The corpus that the captioner is finetuned on; for an imported captioner, the corpus that is analysed."""
+    """Return the corpus that the captioner is finetuned on; for an imported captioner, the corpus that is analysed."""
     return getattr(settings.captioners[scene_analysis.finetuned], "corpus", None) or scene_analysis.corpus
 
 
 def scenes_job(wildcards):
-    """The corpora and the split that numbers are about, and the labels of captioners in Table 1."""
+    """Return the corpora and the split that numbers are about, and the labels of captioners in Table 1."""
     return {
         "corpus": scene_analysis.corpus,
         "split": settings.corpora[scene_analysis.corpus].evaluation_split,
@@ -99,13 +98,13 @@ rule summarise_scenes:
         job=scenes_job,
         seed=scene_analysis.seed,
     message:
-        "measure what is of the scenes paper"
+        "measure the numbers of the scenes paper"
     script:
         "../../../../workflow/scripts/summarise_paper.py"
 
 
 def example_inputs(wildcards):
-    """The files of which tables and figures show examples: captions, matrices of attention, images and references."""
+    """Return the files with examples for tables and figures: captions, attention, images and references."""
     return {
         "captions": of_both("results/ablation/{captioner}/captions.parquet"),
         "matrices": of_both("results/attention/{captioner}/matrices.parquet"),
@@ -118,7 +117,7 @@ def example_inputs(wildcards):
 
 
 rule tabulate_scenes:
-    """Make the tables of the paper, and of what it did not print.
+    """Make the tables of the paper, and tables beyond the paper.
 
     table1_metrics: metrics of scene captions before and over the epochs of finetuning; ours with interval, the
         published value, a verdict
@@ -213,12 +212,12 @@ rule plot_scenes:
 
 
 def scenes_evidence():
-    """The files by which claims are judged, and further parameters."""
+    """Return the files by which claims are judged, and further parameters."""
     return {"differences": "results/reporting/scenes/differences.parquet"}, {}
 
 
 def ends_of_finetuning():
-    """The snapshots of the finetuning, each with the captioner at its end, which it is compared with."""
+    """Return the snapshots of the finetuning, each with the captioner at its end, which it is compared with."""
     captioners = {name for label, name in scenes.captioners.items() if label != "pretrained"}
     return {name: scene_analysis.finetuned for name in sorted(captioners - {scene_analysis.finetuned})}
 

@@ -54,9 +54,9 @@ class Discriminative:
     embed_texts: Callable[[Sequence[str]], torch.Tensor]
     """the retriever's embeddings (B, D) of captions"""
     image_embeddings: torch.Tensor
-    """(images, D), those of the training images, in the order of the batches' rows"""
+    """embeddings (images, D) of the training images, in the order of the rows of batches"""
     candidates: int
-    """those that are no neighbours come from the batch, which is cut into groups of so many"""
+    """number of candidates for a caption: its neighbours, and images of its group of the batch"""
     scale: float
     """factor on the scores of captions with images"""
     neighbours: torch.Tensor | None = None

@@ -25,7 +25,7 @@ class Config(CorpusOfFiles):
     images: Folders = Field(description=FOLDERS)
     text: Literal["object", "scene", "action", "rationale", "narrative"] = Field(
         "object",
-        description="captions that are the references: COCO's, or those of an axis; `narrative` is in files of "
-        "HL-narratives",
+        description="captions that are the references: object captions of COCO, or captions of an axis; `narrative` is "
+        "in files of HL-narratives",
     )
     validation: Drawn | None = Field(None, description="images of the split train that become the split val")

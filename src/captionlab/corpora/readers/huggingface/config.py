@@ -20,7 +20,7 @@ class Config(CorpusOfFiles):
     )
     revision: Text | None = Field(None, description="commit of the repository")
     folder: FilePath | None = Field(
-        None, description="folder of the Parquet files, or of folders of them, in place of a repository"
+        None, description="folder of Parquet files, or of folders with Parquet files, in place of a repository"
     )
     image: str = Field("image", description="column of the images: the hub's struct of bytes and path, bytes, or paths")
     images: FilePath | None = Field(
@@ -29,12 +29,12 @@ class Config(CorpusOfFiles):
     )
     captions: Annotated[str | Annotated[list[str], Len(1), Unique()] | None, Nullable] = Field(
         "caption",
-        description="column of the captions, a text or a list of them; `a.b` is the field b of structs in a; several "
+        description="column of the captions, a text or a list of texts; `a.b` is the field b of structs in a; several "
         "columns with a caption each; null for images that nobody described",
     )
     image_id: str | None = Field(
         None,
-        description="column that says which image it is: rows about one image are one entry; without it each row is an "
-        "image, known by the name of its file or by split and row",
+        description="column of image ids: rows with the same id are one entry; without it each row is an image, whose "
+        "id is the name of its file, or split and row",
     )
-    split: str | None = Field(None, description="column of the split; names of files say the split without it")
+    split: str | None = Field(None, description="column of the split; by default the names of the files tell the split")

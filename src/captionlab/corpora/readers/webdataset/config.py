@@ -20,7 +20,7 @@ class Config(CorpusOfFiles):
     )
     captions: Annotated[Text | None, Nullable, Absent] = Field(
         None,
-        description="field of the .json that holds the caption or a list of them, null if there are none; without this "
+        description="field of the .json with the caption or a list of captions, null if there are none; without this "
         "key the caption is the text of the .txt or .caption",
     )
     split_in_id: bool = Field(

@@ -1,1 +1,1 @@
-"""CHAIR: objects that captions name and their images do not have; and how many of those in the images they name."""
+"""CHAIR: the share of named objects that images do not have, and the share of the objects in images that are named."""

@@ -37,13 +37,15 @@ SCORES = TableSchema(
     tuple(CAPTION_KEY),
     **CAPTION_KEY,
     words=Column(_NAMES, "words that name an object, as written but in lower case, in their order"),
-    categories=Column(_NAMES, "category that each names"),
-    hallucinated=Column(pa.list_(pa.bool_()), "whether the image is not known to have that"),
+    categories=Column(_NAMES, "category of each word"),
+    hallucinated=Column(
+        pa.list_(pa.bool_()), "whether each category is absent from annotations and references of the image"
+    ),
     annotated=Column(_NAMES, "categories of the objects annotated in the image"),
     referenced=Column(_NAMES, "categories that its references name"),
-    mentions=Column(_COUNTS, "words that name an object, and those of them that are hallucinated"),
-    with_hallucination=Column(pa.int32(), "1 where one of them is hallucinated, else 0"),
-    recall=Column(_COUNTS, "annotated categories, and those of them that the caption names"),
+    mentions=Column(_COUNTS, "number of words that name an object, and number of hallucinated ones"),
+    with_hallucination=Column(pa.int32(), "1 if a word is hallucinated, else 0"),
+    recall=Column(_COUNTS, "number of annotated categories, and number of annotated categories that the caption names"),
 )
 
 logger = logging.getLogger(__name__)

@@ -1,1 +1,1 @@
-"""Metrics that are commands of others, each in an environment of its own; their names in the config are printed."""
+"""Metrics that external commands compute, each in an environment of its own, with the names that the config gives."""

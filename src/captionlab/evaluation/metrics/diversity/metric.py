@@ -42,13 +42,13 @@ from captionlab.texts.counting import first_of_groups, ngram_counts
 ORDERS = np.array([1, 2])  # orders of the n-grams that distinct-n counts
 _DOUBLE, _COUNTS = pa.float64(), pa.list_(pa.int32(), len(ORDERS))
 _TYPES = {
-    "types": Column(_COUNTS, "different n-grams that no caption in a row above has, in its corpus; n = 1, 2"),
-    "image_types": Column(_COUNTS, "different n-grams that no caption in a row above has, of its image; n = 1, 2"),
-    "own_types": Column(_COUNTS, "those of the latter that captions of no other image have; n = 1, 2"),
+    "types": Column(_COUNTS, "different n-grams that no earlier caption of the corpus has; n = 1, 2"),
+    "image_types": Column(_COUNTS, "different n-grams that no earlier caption of the image has; n = 1, 2"),
+    "own_types": Column(_COUNTS, "n-grams of `image_types` that captions of no other image have; n = 1, 2"),
 }
 SCORES = TableSchema(
     "diversity",
-    "a caption, with what it adds to the variety of those of its corpus and of its image",
+    "a caption, with the n-grams that it adds to the captions of its corpus and of its image",
     tuple(CAPTION_KEY),
     **CAPTION_KEY,
     length=Column(pa.int32(), "tokens"),
@@ -61,12 +61,12 @@ SCORES = TableSchema(
     mbleu_counts=Column(
         pa.list_(pa.int32(), BLEU_COUNTS),
         "counts of BLEU against the other captions of its image, as `bleu_counts` of the scores against references; "
-        "missing where it is alone",
+        "missing if it is the only caption",
         nullable=True,
     ),
     self_cider=Column(
         _DOUBLE,
-        "diversity of the captions of its image, 0 to 1; missing where it is alone, or references have no idf",
+        "diversity of the captions of its image, 0 to 1; missing for a single caption, or if references have no idf",
         nullable=True,
     ),
 )

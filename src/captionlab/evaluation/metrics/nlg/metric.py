@@ -120,7 +120,7 @@ def score_corpus(
     if (foreign := sum(map(_is_foreign, captions.values()))) > len(captions) / 2:
         logger.warning(
             "%s: %d of %d captions are mostly in letters other than Latin; METEOR, SPICE, the tokeniser and the tagger "
-            "are made for English, so what they say of these means little",
+            "are made for English, so their values for these captions mean little",
             *(what, foreign, len(captions)),
         )
     scored = {key: tokens for key, tokens in captions.items() if key[0] in usable}
@@ -321,7 +321,7 @@ BLEU = TextMetric(
         "bleu_counts": Column(
             pa.list_(pa.int32(), BLEU_COUNTS),
             "tokens of the caption, of the reference closest in length; n-grams of the caption, n = 1 to 4; "
-            "those found in a reference, n = 1 to 4",
+            "n-grams found in a reference, n = 1 to 4",
         ),
     },
     _bleu,

@@ -32,12 +32,12 @@ SCORES = TableSchema(
     tuple(CAPTION_KEY),
     **CAPTION_KEY,
     sentence=Column(
-        pa.float64(), "SacreBLEU of the caption alone, 0 to 100: orders that it is too short for are left out"
+        pa.float64(), "SacreBLEU of the caption alone, 0 to 100: orders for which it is too short are left out"
     ),
     counts=Column(
         pa.list_(pa.int32(), 2 + 2 * ORDER),
-        "tokens of the caption, of the reference closest in length; n-grams found in a reference, n = 1 to 4; those of "
-        "the caption, n = 1 to 4",
+        "tokens of the caption, of the reference closest in length; n-grams found in a reference, n = 1 to 4; n-grams "
+        "of the caption, n = 1 to 4",
     ),
 )
 

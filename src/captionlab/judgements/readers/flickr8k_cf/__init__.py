@@ -1,1 +1,1 @@
-"""Flickr8k-CF (Hodosh et al. 2013): captions of which a crowd said whether they describe an image."""
+"""Flickr8k-CF (Hodosh et al. 2013): captions and whether a crowd says that they describe an image."""

@@ -19,11 +19,11 @@ class MatchingScore:
 
     scorer: Any
     read_images: Callable[[Sequence[str]], Any]
-    """what the scorer keeps of images by their ids, all that does not depend on captions"""
+    """a function of image ids that returns what the scorer reads of the images, independent of captions"""
     ids: Sequence[str]
-    """those of the training images, in the order of the batches' rows"""
+    """ids of the training images, in the order of the rows of batches"""
     scale: float = 1.0
-    """multiplies scores"""
+    """factor on the scores"""
 
     @torch.no_grad()
     def __call__(self, batch: ImageBatch, captions: Sequence[str]) -> Rewarded:
