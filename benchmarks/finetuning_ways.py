@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, interpolate, normalize
 
 from captionlab.captioners.clipcap.captioner import ClipCap
+from captionlab.config.evaluations import Greedy
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build, normalise, pad, tokenise
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import ImageBatch
 from captionlab.training.objectives.baselines import RunningMean
@@ -157,7 +157,7 @@ class Setting:
 
     def objective(self, watch: Stopwatch, dropout: bool) -> Reinforce:
         """Our objective, with stages that are measured."""
-        decoding = Decoding("greedy", LONGEST)
+        decoding = Greedy(kind="greedy", max_tokens=LONGEST)
         reward = Discriminative("discriminative", self.clip.embed_texts, self.visual, self.batch, self.clip.logit_scale)
         return Reinforce(
             generate=watch.stage("generation", lambda model, visual: decode(model, visual, decoding, self).tokens),

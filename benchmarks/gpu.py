@@ -26,8 +26,8 @@ from products import counted, fastest_product, unreplayed
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.vinvl.captioner import Vinvl
+from captionlab.config.evaluations import Beam, Greedy
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.provenance import device_name
 from captionlab.networks.wordpiece import WordPieces
@@ -81,7 +81,7 @@ def finetune(device: str, precision: str, batch: int) -> Task:
     captioner = ClipCap(**GPT2, vocabulary=GPT2_VOCABULARY).to(device)
     visual = torch.randn(10 * batch, GPT2["prefix_size"], device=device)
     clip = random_clip(device)
-    decoding = Decoding("greedy", TOKENS)
+    decoding = Greedy(kind="greedy", max_tokens=TOKENS)
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, END).tokens,
         decode=in_words,
@@ -118,7 +118,8 @@ def embed(device: str, precision: str, batch: int) -> Task:
 def caption(device: str, precision: str, batch: int) -> Task:
     """Captions by beam search with five beams, as at test time."""
     captioner = ClipCap(**GPT2, vocabulary=GPT2_VOCABULARY).to(device).eval()
-    visual, decoding = torch.randn(batch, GPT2["prefix_size"], device=device), Decoding("beam", TOKENS, beams=5)
+    visual = torch.randn(batch, GPT2["prefix_size"], device=device)
+    decoding = Beam(kind="beam", max_tokens=TOKENS, beams=5)
     return repeated(batch, "images", device, precision, lambda: decode(captioner, visual, decoding, END))
 
 
@@ -144,7 +145,7 @@ def vinvl(device: str, precision: str, batch: int) -> Task:
     images = TaggedRegions(
         torch.randint(30_000, (batch, 30)), ones[:, :30], torch.randn(batch, 50, 2054), ones[:, 30:]
     ).to(device)
-    decoding = Decoding("beam", 20, beams=5)
+    decoding = Beam(kind="beam", max_tokens=20, beams=5)
     return repeated(batch, "images", device, precision, lambda: decode(captioner, images, decoding, BERT_END))
 
 

@@ -30,8 +30,8 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from captionlab.captioners.newfc.captioner import NewFC
+from captionlab.config.evaluations import Greedy
 from captionlab.encoders.embeddings import embedding_rows
-from captionlab.generation.contract import Decoding
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.networks.words import learn_words
 from captionlab.plugins import family_class
@@ -125,7 +125,7 @@ def measure(family: str, sizes: Sizes, updates: int, peak: float, folder: Path) 
     batches = ImageBatches(torch.randn(sizes.pool, sizes.visual_size), IMAGES, seed=1)
     runs = {}
     for name, reward in rewards.items():
-        objective = SelfCritical(tokenizer, Decoding("greedy", 20), reward, samples=SAMPLES)
+        objective = SelfCritical(tokenizer, Greedy(kind="greedy", max_tokens=20), reward, samples=SAMPLES)
         optimizer = build_optimizer(captioner.parameters(), {"kind": "adam", "lr": 1e-9})
         runs[name] = partial(update, captioner, objective, optimizer, batches)
         runs[name](0)
@@ -206,7 +206,7 @@ def check_rewards(captioner: NewFC, tokenizer: Any, rewards: dict[str, Any], siz
         asked.append((batch, captions))
         return torch.zeros(len(captions)), {}
 
-    objective = SelfCritical(tokenizer, Decoding("greedy", 20), remember, samples=SAMPLES)
+    objective = SelfCritical(tokenizer, Greedy(kind="greedy", max_tokens=20), remember, samples=SAMPLES)
     objective.loss(captioner, ImageBatches(torch.randn(sizes.pool, sizes.visual_size), IMAGES, seed=1)[0])
     first, second = (reward(*asked[0])[0] for reward in rewards.values())
     largest = float((first - second).abs().max())
@@ -312,7 +312,9 @@ def cost_model(
         return found_values
 
     for name, reward in rewards.items():
-        objective = SelfCritical(tokenizer, Decoding("greedy", 20), partial(watched, reward), samples=SAMPLES)
+        objective = SelfCritical(
+            tokenizer, Greedy(kind="greedy", max_tokens=20), partial(watched, reward), samples=SAMPLES
+        )
         optimizer = build_optimizer(captioner.parameters(), {"kind": "adam", "lr": 1e-9})
         run = partial(update, captioner, objective, optimizer, batches, 1)
         whole, _ = timed(run)

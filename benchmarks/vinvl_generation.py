@@ -23,7 +23,8 @@ from products import torch_products
 from torch import Tensor
 
 from captionlab.captioners.vinvl.captioner import CAPTION, Vinvl
-from captionlab.generation.contract import Decoded, Decoding
+from captionlab.config.evaluations import Beam, Decoding
+from captionlab.generation.contract import Decoded
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions
 
@@ -248,9 +249,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ways = ways_of(random_captioner(sizes), options.beams)
     rounds = dict.fromkeys(ways, options.rounds) | {"plain": options.plain_rounds}
     for way in ways.values():  # a warm-up
-        decode(way, visual, Decoding("beam", 1, rules="oscar", beams=options.beams), Vocabulary())
+        decode(way, visual, Beam(kind="beam", max_tokens=1, rules="oscar", beams=options.beams), Vocabulary())
     for tokens in options.tokens:
-        seconds = compare(ways, visual, Decoding("beam", tokens, rules="oscar", beams=options.beams), rounds)
+        seconds = compare(
+            ways, visual, Beam(kind="beam", max_tokens=tokens, rules="oscar", beams=options.beams), rounds
+        )
         print(f"{options.images} images, {tokens} tokens, {options.beams} beams, {options.threads} threads")
         ours = seconds["ours"]
         for name, (processors, clock) in seconds.items():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support import vinvl_stand_in as stand_in
+from support.decodings import decoding_of
 
 from captionlab.ablation.captioning import caption_samples
 from captionlab.ablation.comparison import (
@@ -28,7 +29,6 @@ from captionlab.ablation.scene_labels import (
     scene_nouns,
     stop_words,
 )
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.removal import Removal, Sample, remove, samples
 from captionlab.regions.tagged_regions import TaggedRegions, padded
@@ -232,7 +232,7 @@ def test_objects_go_with_their_regions(removal):
 
 
 def test_captions_of_samples(removal):
-    captioner, tokenizer, decoding = stand_in.captioner(), stand_in.tokenizer(), Decoding("beam", 6, rules="oscar")
+    captioner, tokenizer, decoding = stand_in.captioner(), stand_in.tokenizer(), decoding_of("beam", 6, rules="oscar")
     chosen = [Sample("2", "", ()), Sample("4", "sea", ("boat",)), Sample("4", "", ())]
     rows = caption_samples(captioner, tokenizer, removal, chosen, decoding)
     assert [(row["image_id"], row["scene"], row["objects"], row["labels"]) for row in rows] == [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.decodings import decoding_of
 from support.running import run_script
 from support.scenes_run import PER_SCENE, PLACES, TELLING, make
 
@@ -26,7 +27,6 @@ from captionlab.attention.schemas import (
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images
-from captionlab.generation.contract import Decoding
 from captionlab.probes.schemas import SCORES, SEARCH, encodings_schema
 from captionlab.regions.tags import TAGS
 from captionlab.storage.schemas import CAPTIONS, SCENE_CAPTIONS, TRAINING
@@ -303,7 +303,7 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
     # Labels of tags are words of the vocabulary too.
     assert len(tokenizer.encode(["wine glass"])[0]) == 2
     ids = evaluated_images(run / "images.parquet", "corpus", "test")
-    decoding = Decoding.from_config({"kind": "beam", "max_tokens": 12, "rules": "oscar"})
+    decoding = decoding_of("beam", 12, rules="oscar")
     features = [str(run / "tags.parquet"), str(run / "regions.parquet")]
     found = caption_images(captioner, tokenizer, ids, features, decoding, "corpus", seed=0, batch=5)
     right = [PLACES[list(TELLING)[int(image) // PER_SCENE]] for image in ids]

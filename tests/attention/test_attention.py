@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support import vinvl_stand_in as stand_in
+from support.decodings import decoding_of
 
 from captionlab.attention.density import estimate_density, paired_difference
 from captionlab.attention.extraction import (
@@ -15,7 +16,6 @@ from captionlab.attention.extraction import (
 )
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.vinvl.captioner import Vinvl
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.storage.tables import write_table
@@ -186,7 +186,7 @@ def test_paired_difference():
 def test_extraction(tmp_path):
     """Of all images, a sample and an example, against each image by itself; the rows are those of the tables."""
     captioner, tokenizer, images = stand_in.captioner(), stand_in.tokenizer(), stand_in.images(tmp_path)
-    decoding = Decoding("greedy", 6)
+    decoding = decoding_of("greedy", 6)
     found = extract_attention(captioner, tokenizer, images, ["1", "2", "3", "4"], ["4", "2", "3"], ["2"], 2, decoding)
     for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):
         rows = found[name]

@@ -8,13 +8,13 @@ import pytest
 import torch
 from peft import PeftModel
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 from support.tiny_captioners import BUILT, END, SIZE, TOKENIZER
 from torch import nn
 from transformers import BlipTextConfig, BlipTextLMHeadModel, GPT2Config, GPT2LMHeadModel
 
 from captionlab.captioners.adapters import export_adapters, merge_adapters, new_adapters, without_adapters
 from captionlab.captioners.store import load_captioner, save_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.checkpoints import CheckpointError
 
@@ -89,7 +89,7 @@ def test_steps_go_through_the_adapters_as_whole_passes_do(tmp_path, name):
     ways = [decode] if not captioner.differentiable_steps else [decode, decode_with_gradient]
     for way in ways:
         torch.manual_seed(3)
-        found = way(captioner, visual, Decoding("sample", 6), TOKENIZER)
+        found = way(captioner, visual, decoding_of("sample", 6), TOKENIZER)
         whole = captioner.log_probs(visual, found.tokens, found.mask)
         torch.testing.assert_close(found.log_prob, whole.sum(1), atol=1e-5, rtol=0)
     parameters = [parameter for parameter in captioner.parameters() if parameter.requires_grad]

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 import torch
+from support.decodings import decoding_of
 
 from captionlab.captioners.blip.captioner import ADDED, Blip
 from captionlab.captioners.store import import_captioner, load_captioner
 from captionlab.encoders.blip.encoder import MEAN, STD
 from captionlab.encoders.images import normalise
 from captionlab.encoders.store import import_encoder, load_encoder
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 
@@ -107,7 +107,7 @@ def test_a_folder_of_transformers_is_encoder_and_captioner(tmp_path, theirs):
     )
     captioner, tokenizer = load_captioner(tmp_path / "captioner")
     assert (captioner.architecture["heads"], tokenizer.size) == (4, 62)
-    decoded = decode(captioner.eval(), visual, Decoding("greedy", MAX_TOKENS), Vocabulary())
+    decoded = decode(captioner.eval(), visual, decoding_of("greedy", MAX_TOKENS), Vocabulary())
     generated = model.generate(pixels, do_sample=False, max_length=1 + MAX_TOKENS)[:, 1:]
     for ours, length, expected in zip(
         decoded.tokens.tolist(), decoded.lengths.tolist(), generated.tolist(), strict=True
@@ -128,7 +128,7 @@ def test_same_captions_as_transformers(captioner, theirs, pixels, visual, beams)
     generated = theirs.generate(
         pixels, input_ids=ids, num_beams=beams, do_sample=False, max_length=len(PROMPT) + MAX_TOKENS
     )[:, len(PROMPT) :]
-    kind = Decoding("beam", MAX_TOKENS, beams=beams) if beams > 1 else Decoding("greedy", MAX_TOKENS)
+    kind = decoding_of("beam", MAX_TOKENS, beams=beams) if beams > 1 else decoding_of("greedy", MAX_TOKENS)
     decoded = decode(captioner, visual, kind, Vocabulary())
     for ours, length, expected in zip(
         decoded.tokens.tolist(), decoded.lengths.tolist(), generated.tolist(), strict=True
@@ -151,7 +151,7 @@ def test_log_probs_are_those_of_transformers(captioner, theirs, visual):
 
 
 def test_steps_agree_with_the_whole(captioner, visual):
-    decoded = decode(captioner, visual, Decoding("beam", MAX_TOKENS), Vocabulary())
+    decoded = decode(captioner, visual, decoding_of("beam", MAX_TOKENS), Vocabulary())
     replayed = captioner.log_probs(visual, decoded.tokens, decoded.mask).sum(1)
     torch.testing.assert_close(decoded.log_prob, replayed, rtol=1e-5, atol=1e-5)
 

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.gpt2 import GPT2
@@ -134,7 +134,7 @@ def test_decoding_finds_what_transformers_finds(transformers, kind, penalties, s
                 **penalties,
             )
         ours, plain = (
-            decode(captioner, visual, Decoding(kind, 15, stop=stop, beams=4, **given), Vocabulary())
+            decode(captioner, visual, decoding_of(kind, 15, stop=stop, beams=4, **given), Vocabulary())
             for given in (penalties, {})
         )
         assert ours.tokens.tolist() == theirs.sequences.tolist()
@@ -182,7 +182,7 @@ def test_samples_are_those_of_transformers(transformers, options):
             **{"top_k": 0, **options},
         )
     torch.manual_seed(11)
-    ours = decode(captioner, visual, Decoding("sample", 15, **options), Vocabulary())
+    ours = decode(captioner, visual, decoding_of("sample", 15, **options), Vocabulary())
     assert ours.tokens.tolist() == theirs.tolist()
     assert ours.lengths.tolist() == [15] * 12
     with torch.no_grad():

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from support.decodings import decoding_of
 from support.hub_models import hub_model
 from transformers import PreTrainedTokenizerFast
 
 from captionlab.captioners.pictures import Pictures
 from captionlab.captioners.prompts import answer_form, of_image, read_prompt
 from captionlab.captioners.store import import_folder, load_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
@@ -81,7 +81,7 @@ def generated(model, inputs, **options):
 @pytest.mark.parametrize("beams", [1, 3])
 def test_captions_of_a_batch_are_those_that_generate_gives_one_by_one(case, beams):
     captioner, tokenizer, visual, model, inputs = case
-    decoding = Decoding("greedy", 8) if beams == 1 else Decoding("beam", 8, beams=beams)
+    decoding = decoding_of("greedy", 8) if beams == 1 else decoding_of("beam", 8, beams=beams)
     decoded = decode(captioner, visual, decoding, tokenizer)
     found = [tokens[:length].tolist() for tokens, length in zip(decoded.tokens, decoded.lengths, strict=True)]
     assert found == [cut(generated(model, one, num_beams=beams), tokenizer.end) for one in inputs]
@@ -111,7 +111,7 @@ def test_log_probabilities_of_captions_of_several_lengths_are_those_of_plain_pas
 
 def test_samples_are_drawn_as_from_plain_passes_with_the_same_random_numbers(case):
     captioner, tokenizer, visual, model, inputs = case
-    decoding = Decoding("sample", 5, samples=2)
+    decoding = decoding_of("sample", 5, samples=2)
     decoded = decode(captioner, visual, decoding, tokenizer, torch.Generator().manual_seed(5))
     generator = torch.Generator().manual_seed(5)
     rows = [image for image in range(len(inputs)) for _ in range(2)]
@@ -253,7 +253,7 @@ def test_a_new_type_needs_no_code_and_for_a_table_one_declaration(images, tmp_pa
     with torch.no_grad():
         seen = Pictures([by_pixels.see(one) for one in inputs])
         table = torch.cat([torch.stack([*hub.image_features(model, by_table.kind, of_image(one))]) for one in inputs])
-    decoding = Decoding("greedy", 8)
+    decoding = decoding_of("greedy", 8)
     found = decode(by_pixels, seen, decoding, tokenizer).tokens
     assert torch.equal(found, decode(by_table, table, decoding, tokenizer).tokens)
     assert len(found.unique(dim=0)) > 1

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 import torch
+from support.decodings import decoding_of
 
 from captionlab.captioners.newfc.captioner import NewFC
 from captionlab.captioners.store import import_captioner, load_captioner, save_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
@@ -139,7 +139,7 @@ def test_published_weights_and_vocabulary(tmp_path):
     loaded, tokenizer = load_captioner(tmp_path / "stored")
     assert tokenizer.encode(["A red, red dog barks."]) == [[1, 3, 3, 2, 5]]
     visual = torch.randn(3, 5)
-    decoding = Decoding("greedy", 7)
+    decoding = decoding_of("greedy", 7)
     assert torch.equal(
         decode(loaded, visual, decoding, tokenizer).tokens, decode(captioner, visual, decoding, tokenizer).tokens
     )

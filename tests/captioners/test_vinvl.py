@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.decodings import decoding_of
 from torch import Tensor
 
 from captionlab.captioners.vinvl.captioner import Vinvl
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.training.objectives.mlm.objective import (
@@ -129,7 +129,7 @@ def test_published_names_and_sizes(captioner):
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_generation_is_that_of_the_plain_loop(captioner, visual, kind, rules):
     visual = images([5, 2, 8, 1] * 5, [4, 7, 1, 3] * 5)
-    decoding = Decoding(kind, 10, rules=rules)
+    decoding = decoding_of(kind, 10, rules=rules)
     ours, plain = (decode(model, visual, decoding, Vocabulary()) for model in (captioner, Again(captioner)))
     assert ours.tokens.tolist() == plain.tokens.tolist()
     assert len({*ours.lengths.tolist()}) > 2
@@ -155,7 +155,7 @@ def test_any_rows_of_a_state(captioner, visual, index):
 
 @torch.no_grad()
 def test_log_probs_are_those_of_generation(captioner, visual):
-    decoded = decode(captioner, visual, Decoding("greedy", 8), Vocabulary())
+    decoded = decode(captioner, visual, decoding_of("greedy", 8), Vocabulary())
     log_probs = captioner.log_probs(visual, decoded.tokens, decoded.mask)
     assert (log_probs[~decoded.mask] == 0).all()
     torch.testing.assert_close(log_probs.sum(1), decoded.log_prob, rtol=0, atol=1e-5)
@@ -193,7 +193,7 @@ def test_blocks_of_the_image_do_not_depend_on_the_caption(captioner, visual, lay
 @torch.no_grad()
 def test_padding_changes_nothing(captioner):
     together = images([5, 2, 8], [4, 7, 1])
-    decoded = decode(captioner, together, Decoding("beam", 8, rules="oscar"), Vocabulary())
+    decoded = decode(captioner, together, decoding_of("beam", 8, rules="oscar"), Vocabulary())
     for row in range(3):
         tags, regions = (together.tag_mask[row].sum(), together.region_mask[row].sum())
         alone = TaggedRegions(
@@ -202,7 +202,7 @@ def test_padding_changes_nothing(captioner):
             together.regions[row : row + 1, :regions],
             together.region_mask[row : row + 1, :regions],
         )
-        by_itself = decode(captioner, alone, Decoding("beam", 8, rules="oscar"), Vocabulary())
+        by_itself = decode(captioner, alone, decoding_of("beam", 8, rules="oscar"), Vocabulary())
         length = int(by_itself.lengths)
         assert decoded.tokens[row, :length].tolist() == by_itself.tokens[0].tolist()
         assert abs(decoded.confidence[row] - by_itself.confidence) < 1e-5
@@ -376,7 +376,7 @@ def test_the_benchmark_compares_the_same_captions(monkeypatch):
     sizes = {**SIZES, "vocabulary": 300}
     captioner = benchmark["random_captioner"](sizes)
     visual = benchmark["random_images"](2, sizes, tags=4, regions=6)
-    decoding = Decoding("beam", 8, rules="oscar", beams=3)
+    decoding = decoding_of("beam", 8, rules="oscar", beams=3)
     ways = benchmark["ways_of"](captioner, 3)
     seconds = benchmark["compare"](ways, visual, decoding, {"ours": 2, "cached": 2, "plain": 1})
     assert seconds.keys() == ways.keys()

@@ -7,13 +7,12 @@ import torch
 from torch import ones
 from torch.nn import Parameter
 
-from captionlab.config import corpora, evaluations, training
+from captionlab.config import corpora, training
 from captionlab.config.captioners import Replacements
 from captionlab.config.families import captioners, scorers
 from captionlab.config.plugins import plugin_models
 from captionlab.config.scorers import Matching as MatchingKeys
 from captionlab.config.sections import Checkpoints
-from captionlab.generation.contract import Decoding
 from captionlab.language.construction import Plan
 from captionlab.plugins import config_module, family_class
 from captionlab.regions.detection import Detector
@@ -83,8 +82,6 @@ def test_families_are_imported_with_the_defaults_of_their_class(package, family,
         ),
         (objective_model("grpo"), Grpo, ["samples", "clip", "kl"]),
         (objective_model("mlm"), MaskedLanguageModelling, ["smoothing", "drop_worst", "drop_after"]),
-        (evaluations.Decoding, Decoding, ["rules"]),
-        (evaluations.Sample, Decoding, ["temperature"]),
         (corpora.Detector, Detector, ["count", "size"]),
         (MatchingKeys, Matching, ["head", "scale"]),
         (Replacements, Plan, ["others"]),

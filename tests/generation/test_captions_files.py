@@ -11,6 +11,7 @@ from support.running import run_script
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import load_captioner, save_captioner
+from captionlab.config.evaluations import read_decoding
 from captionlab.generation import captioning
 from captionlab.generation.captions import (
     CaptionFileError,
@@ -19,7 +20,6 @@ from captionlab.generation.captions import (
     one_line,
     read_caption_file,
 )
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, embeddings_schema
@@ -303,16 +303,17 @@ def test_look_alikes_that_nobody_described_are_candidates_only(tmp_path):
         imported(tmp_path, {"family": "human", "reference": "first"}, images, [], captions)
 
 
-@pytest.mark.parametrize("kind", ["greedy", "beam"])
+@pytest.mark.parametrize("kind", [{"kind": "greedy"}, {"kind": "beam", "beams": 5}], ids=["greedy", "beam"])
 def test_a_captioner_describes_the_images_of_all_corpora(tmp_path, images, kind):
-    rows = generated(tmp_path, images, {"kind": kind, "max_tokens": 8, "stop": "."}, ["two", "one"])
+    decoding = {**kind, "max_tokens": 8, "stop": "."}
+    rows = generated(tmp_path, images, decoding, ["two", "one"])
     assert [(row["corpus"], row["image_id"]) for row in rows] == [(c, i) for c in ("two", "one") for i in TEST]
     captioner, tokenizer = load_captioner(tmp_path / "captioner")
     for row in rows:
         shard = tmp_path / "features" / row["corpus"] / f"{0 if row['image_id'] == '100' else 1}-of-2.parquet"
         table = {r["image_id"]: r["embedding"] for r in read_table(shard, embeddings_schema(6, "float32")).to_pylist()}
         visual = torch.tensor([table[row["image_id"]]])
-        alone = decode(captioner, visual, Decoding(kind, 8, stop="."), tokenizer)
+        alone = decode(captioner, visual, read_decoding(decoding), tokenizer)
         assert [row["caption"]] == [one_line(caption) for caption in tokenizer.decode(alone.tokens.tolist())]
         assert row["log_prob"] == pytest.approx(alone.log_prob.item(), abs=1e-4)
         assert row["confidence"] == pytest.approx(alone.confidence.item(), abs=1e-4)

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from support.decodings import decoding_of
 from support.tiny_captioners import BUILT, TOKENIZER
 
+from captionlab.config.evaluations import Decoding
 from captionlab.generation import captioning
-from captionlab.generation.contract import Decoding
 from captionlab.storage.shards import shard_names, shard_number, shard_rows
 
 IDS = ["a", "b", "c", "d"]
@@ -30,7 +31,9 @@ def captions(monkeypatch):
 
 
 @pytest.mark.parametrize("shards", [2, 3])
-@pytest.mark.parametrize("decoding", [Decoding("greedy", 6), Decoding("beam", 6, beams=3)], ids=["greedy", "beam"])
+@pytest.mark.parametrize(
+    "decoding", [decoding_of("greedy", 6), decoding_of("beam", 6, beams=3)], ids=["greedy", "beam"]
+)
 @pytest.mark.parametrize("family", BUILT)
 def test_greedy_captions_and_beams_are_equal(captions, family, decoding, shards):
     torch.manual_seed(1)
@@ -44,7 +47,7 @@ def test_greedy_captions_and_beams_are_equal(captions, family, decoding, shards)
 def test_samples_are_equal_in_the_first_shard_only_by_its_seed(captions, family):
     torch.manual_seed(1)
     captioner, images = BUILT[family]()
-    decoding = Decoding("sample", 6, samples=2)
+    decoding = decoding_of("sample", 6, samples=2)
     whole, shards = (captions(captioner, images, decoding, count) for count in (1, 2))
     assert [*shards] == [*whole]  # the images and numbers of samples
     assert shards == captions(captioner, images, decoding, 2)

@@ -7,24 +7,24 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from support.decodings import decoding_of
 from support.tiny_captioners import BUILT, END, SIZE, TOKENIZER
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from captionlab.generation import replay
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.generation.replay import Recording, Replayed
 
 DECODINGS = {
-    "greedy": Decoding("greedy", 7, "."),
-    "greedy by oscar": Decoding("greedy", 7, ".", rules="oscar"),
-    "repetition": Decoding("greedy", 7, ".", repetition_penalty=1.5),
-    "sample": Decoding("sample", 7, ".", temperature=2.0),
-    "samples": Decoding("sample", 7, ".", temperature=2.0, samples=3),
-    "beam": Decoding("beam", 7, ".", beams=3),
-    "beam by oscar": Decoding("beam", 7, ".", beams=3, rules="oscar"),
-    "beam of 2022": Decoding("beam", 7, ".", beams=3, rules="transformers-2022", repetition_penalty=1.5),
-    "camel": Decoding("beam", 7, ".", beams=3, rules="camel"),
+    "greedy": decoding_of("greedy", 7, "."),
+    "greedy by oscar": decoding_of("greedy", 7, ".", rules="oscar"),
+    "repetition": decoding_of("greedy", 7, ".", repetition_penalty=1.5),
+    "sample": decoding_of("sample", 7, ".", temperature=2.0),
+    "samples": decoding_of("sample", 7, ".", temperature=2.0, samples=3),
+    "beam": decoding_of("beam", 7, ".", beams=3),
+    "beam by oscar": decoding_of("beam", 7, ".", beams=3, rules="oscar"),
+    "beam of 2022": decoding_of("beam", 7, ".", beams=3, rules="transformers-2022", repetition_penalty=1.5),
+    "camel": decoding_of("beam", 7, ".", beams=3, rules="camel"),
 }
 
 
@@ -94,7 +94,7 @@ def same(one, other):
 def test_captions_are_the_same(family, name):
     decoding = DECODINGS[name]
     captioner, batches = captioner_of(family)
-    copies = decoding.beams if decoding.kind == "beam" else decoding.samples
+    copies = decoding.beams if decoding.kind == "beam" else decoding.captions_per_image
     recording = Recording(batches[0].clone(), copies, decoding.kind == "beam")
     lengths = set()
     for seed, visual in enumerate(batches):
@@ -114,7 +114,7 @@ def test_steps_are_recorded_once():
     steps = []
     captioner.step = lambda tokens, state: steps.append(len(tokens)) or type(captioner).step(captioner, tokens, state)
     for _ in range(3):
-        decode_with_gradient(Replayed(captioner, recording), visual, Decoding("greedy", 7), TOKENIZER)
+        decode_with_gradient(Replayed(captioner, recording), visual, decoding_of("greedy", 7), TOKENIZER)
     assert steps == [4] * 6
     assert len({logits.data_ptr() for _, logits in recording.parts}) == 1
 
@@ -123,7 +123,7 @@ def test_steps_are_recorded_once():
 def test_after_an_error_all_is_recorded_again():
     captioner, (visual, *_) = captioner_of("clipcap")
     recording = Recording(visual.clone(), 1, False, taped)
-    greedy, step = Decoding("greedy", 7), captioner.step
+    greedy, step = decoding_of("greedy", 7), captioner.step
 
     def decoded():
         return decode_with_gradient(Replayed(captioner, recording), visual, greedy, TOKENIZER)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.camel.captioner import Camel
 from captionlab.captioners.store import import_captioner, load_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.words import learn_words
 
@@ -160,12 +160,12 @@ def test_given_captions(fixture):
 
 
 def test_greedy(fixture):
-    decoded = decode(fixture.captioner, fixture.visual, Decoding("greedy", 40), Vocabulary())
+    decoded = decode(fixture.captioner, fixture.visual, decoding_of("greedy", 40), Vocabulary())
     fixture.check_caption(decoded, "greedy")
 
 
 def test_beam_search(fixture):
-    decoded = decode(fixture.captioner, fixture.visual, Decoding("beam", 40, rules="camel"), Vocabulary())
+    decoded = decode(fixture.captioner, fixture.visual, decoding_of("beam", 40, rules="camel"), Vocabulary())
     fixture.check_caption(decoded, "beam5")
     per_token = fixture.tensors["out.beam5_all_sum"][:, 0] / decoded.lengths
     torch.testing.assert_close(decoded.score / decoded.lengths, per_token, rtol=0, atol=1e-5)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.clipcap.captioner import ClipCap
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 
 FIXTURE = Path(__file__).parent / "clipcap"
@@ -85,7 +85,7 @@ def test_log_prob_of_given_tokens(captioner, visual, given):
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_decoding_of_transformers(captioner, visual, kind):
-    decoded = decode(captioner, visual, Decoding(kind, NEW_TOKENS), Vocabulary())
+    decoded = decode(captioner, visual, decoding_of(kind, NEW_TOKENS), Vocabulary())
     name = "hf_greedy" if kind == "greedy" else "hf_beam5"
     assert decoded.tokens.tolist() == TENSORS[f"out.{name}_ids"].tolist()
     if kind == "beam":
@@ -94,7 +94,7 @@ def test_decoding_of_transformers(captioner, visual, kind):
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_stop_rule_of_the_authors(captioner, visual, kind):
-    decoded = decode(captioner, visual, Decoding(kind, NEW_TOKENS, stop="."), Vocabulary())
+    decoded = decode(captioner, visual, decoding_of(kind, NEW_TOKENS, stop="."), Vocabulary())
     name = "egg_greedy" if kind == "greedy" else "egg_beam5"
     assert decoded.tokens.tolist() == TENSORS[f"out.{name}_ids"].tolist()
     close(authors_log_prob(captioner, visual, decoded.tokens), f"{name}_logprob")

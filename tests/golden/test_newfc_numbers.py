@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.loop.batches import CaptionBatch
 from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
@@ -83,7 +83,7 @@ def test_cross_entropy(captioner, visual):
 
 
 def test_greedy_captions(captioner, visual):
-    decoded = decode(captioner, visual, Decoding("greedy", SIZES["seq_length"]), Vocabulary())
+    decoded = decode(captioner, visual, decoding_of("greedy", SIZES["seq_length"]), Vocabulary())
     theirs = TENSORS["out.greedy_seq"]
     assert decoded.tokens.tolist() == theirs[:, : decoded.tokens.shape[1]].tolist()
     assert not theirs[:, decoded.tokens.shape[1] :].any()
@@ -94,7 +94,7 @@ def test_greedy_captions(captioner, visual):
 @pytest.mark.parametrize("beams", [3, 5])
 def test_beam_captions(captioner, visual, beams):
     """The authors' search adds log-probabilities up, without regard to length, as CaMEL's does."""
-    decoding = Decoding("beam", SIZES["seq_length"], beams=beams, rules="camel")
+    decoding = decoding_of("beam", SIZES["seq_length"], beams=beams, rules="camel")
     decoded = decode(captioner, visual, decoding, Vocabulary())
     theirs = TENSORS[f"out.beam{beams}_seq"]
     assert decoded.tokens.tolist() == theirs[:, : decoded.tokens.shape[1]].tolist()

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.vinvl.captioner import Vinvl
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions, padded
 from captionlab.training.objectives.mlm.objective import MaskedBatch, MaskedLanguageModelling
@@ -125,7 +125,7 @@ def test_loss(captioner, name, settings):
 def test_generation(captioner, geometry, kind):
     """Tokens and confidence, in the official geometry and in the wrapper's, which has more places for tags."""
     slots = TENSORS[f"in.{geometry}_input_ids"].shape[1] - SIZES["max_gen_length"]
-    decoding = Decoding(kind, SIZES["max_gen_length"] - 1, rules="oscar")
+    decoding = decoding_of(kind, SIZES["max_gen_length"] - 1, rules="oscar")
     decoded = decode(captioner, images(slots), decoding, Vocabulary())
     name = f"{geometry}_{'greedy' if kind == 'greedy' else 'beam5'}"
     theirs = TENSORS[f"out.{name}_ids"]

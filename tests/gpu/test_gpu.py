@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 import torch
+from support.decodings import decoding_of
 from support.tiny_captioners import BUILT
 
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.generation import replay
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.generation.replay import Recording, Replayed
 from captionlab.storage.schemas import COST, TRAINING
@@ -56,7 +56,7 @@ def finetune(folder, device, precision="float32", fails_after=None, dropout=Fals
     """Losses of discriminative finetuning, by update."""
     torch.manual_seed(2)
     clip = Clip(build(ARCHITECTURE), {"architecture": ARCHITECTURE, "image_mean": MEAN, "image_std": STD}, device)
-    visual, decoding = images().to(device), Decoding("greedy", 6)
+    visual, decoding = images().to(device), decoding_of("greedy", 6)
 
     class Stopping(Reinforce):
         updates = 0
@@ -91,11 +91,11 @@ def finetune(folder, device, precision="float32", fails_after=None, dropout=Fals
 
 
 DECODINGS = {
-    "greedy": Decoding("greedy", 8),
-    "samples": Decoding("sample", 8, samples=3),
-    "beam": Decoding("beam", 8, beams=3),
-    "beam by oscar": Decoding("beam", 8, beams=3, rules="oscar"),
-    "camel": Decoding("beam", 8, beams=3, rules="camel"),
+    "greedy": decoding_of("greedy", 8),
+    "samples": decoding_of("sample", 8, samples=3),
+    "beam": decoding_of("beam", 8, beams=3),
+    "beam by oscar": decoding_of("beam", 8, beams=3, rules="oscar"),
+    "camel": decoding_of("beam", 8, beams=3, rules="camel"),
 }
 
 
@@ -136,7 +136,7 @@ def test_replayed_captions(family, name, precision):
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_captions_of_the_processor(kind):
-    decoding = Decoding(kind, 8) if kind == "greedy" else Decoding(kind, 8, beams=3)
+    decoding = decoding_of(kind, 8) if kind == "greedy" else decoding_of(kind, 8, beams=3)
     one, other = (decode(captioner(at).eval(), images().to(at), decoding, Vocabulary()) for at in ("cpu", "cuda"))
     assert torch.equal(one.tokens, other.tokens.cpu())
     assert torch.allclose(one.log_prob, other.log_prob.cpu(), atol=1e-3)

@@ -41,7 +41,15 @@ def unused(x):
     return -x
 """,
     "src/lib/deep/gamma.py": "def helper(x):\n    return x\n\ndef other(x):\n    return 2 * x\n",
-    "src/lib/omega.py": "FACTOR = 2\n\ndef bottom(x):\n    return FACTOR * x\n\nclass Unrelated:\n    pass\n",
+    "src/lib/omega.py": """
+FACTOR = Field(2, ge=1, description='factor')
+
+def bottom(x):
+    return FACTOR * x
+
+class Unrelated:
+    pass
+""",
     "src/lib/lazy.py": "def late():\n    return 1\n",
     "src/lib/family.py": "SIZE = 1\n",
     "src/lib/unconnected.py": "X = 1\n",
@@ -92,11 +100,11 @@ def fingerprint(checkout):
         ("src/lib/alpha.py", "used(x) +", "used(x) -"),
         ("src/lib/deep/beta.py", "math.pi", "math.e"),  # two imports deep, absolute
         ("src/lib/omega.py", "FACTOR * x", "FACTOR + x"),  # three deep, relative
-        ("src/lib/omega.py", "FACTOR = 2", "FACTOR = 3"),  # a constant that a reached function reads
+        ("src/lib/omega.py", "Field(2", "Field(3"),  # a constant that a reached function reads
         ("src/lib/deep/gamma.py", "return x", "return -x"),  # a function of a module imported as a module
         ("src/lib/lazy.py", "return 1", "return 2"),  # imported inside a function
         ("src/lib/__init__.py", '"""Package."""', 'print("on import")'),  # an effect of a package on the way
-        ("src/lib/omega.py", "FACTOR = 2", "import os\nos.environ['X'] = '1'\nFACTOR = 2"),
+        ("src/lib/omega.py", "FACTOR = ", "import os\nos.environ['X'] = '1'\nFACTOR = "),
     ],
 )
 def test_what_a_script_reaches_changes_it(fingerprint, name, old, new):
@@ -113,6 +121,7 @@ def test_what_a_script_reaches_changes_it(fingerprint, name, old, new):
         ("src/lib/deep/beta.py", "return -x", "return +x"),
         ("src/lib/deep/gamma.py", "2 * x", "3 * x"),
         ("src/lib/omega.py", "class Unrelated:", "class Renamed:"),
+        ("src/lib/omega.py", "description='factor'", "description='number'"),  # documentation of a key
         ("src/lib/unconnected.py", "X = 1", "X = 2"),
     ],
 )
@@ -136,7 +145,7 @@ def test_a_definition_loaded_by_name_counts_without_the_rest_of_its_module(finge
 def test_a_guarded_import_is_followed(fingerprint, tmp_path):
     job = tmp_path / "workflow/scripts/job.py"
     job.write_text("try:\n    from lib.alpha import entry\nexcept ImportError:\n    entry = None\n\nX = entry\n")
-    assert fingerprint("src/lib/omega.py", "FACTOR = 2", "FACTOR = 3") != fingerprint()
+    assert fingerprint("src/lib/omega.py", "Field(2", "Field(3") != fingerprint()
 
 
 def test_star_imports_count_as_a_whole(fingerprint):

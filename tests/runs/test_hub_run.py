@@ -8,6 +8,7 @@ import pytest
 import torch
 import yaml
 from PIL import Image
+from support.decodings import decoding_of
 from support.hub_models import MAKERS, hub_model
 from support.interval_ranges import intervals_outside
 from support.small import start
@@ -15,7 +16,6 @@ from support.small import start
 from captionlab.captioners.pictures import Pictures
 from captionlab.captioners.prompts import of_image, read_prompt
 from captionlab.captioners.store import load_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks import hub
 from captionlab.storage import paths
@@ -88,7 +88,7 @@ def image():
 
 def captions_of(captioner, tokenizer, inputs):
     """Tokens that a captioner of ours gives an image of which it reads pixels."""
-    decoded = decode(captioner, Pictures([captioner.see(inputs)]), Decoding("greedy", 8), tokenizer)
+    decoded = decode(captioner, Pictures([captioner.see(inputs)]), decoding_of("greedy", 8), tokenizer)
     return decoded.tokens[0, : decoded.lengths[0]].tolist()
 
 

@@ -2,9 +2,9 @@
 
 import torch
 from safetensors.torch import save_file
+from support.decodings import decoding_of
 
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.generation.contract import Decoding
 from captionlab.jobs.processes import is_first
 from captionlab.networks.words import learn_words
 from captionlab.training.loop.batches import ImageBatches
@@ -74,7 +74,7 @@ class InterruptedGrpo(Grpo):
 def train_by_grpo(folder, accumulate=1, fails_at=None):
     """Eleven updates, three on each set of samples; weights and log go to `folder`."""
     tokenizer = tokenizer_of_words()
-    captioner, decoding = captioner_of(tokenizer, dropout=0.3), Decoding("sample", LONGEST)
+    captioner, decoding = captioner_of(tokenizer, dropout=0.3), decoding_of("sample", LONGEST)
     parent = frozen_parent(captioner)
     objective = InterruptedGrpo(tokenizer, decoding, RewardModel(), samples=3, kl=0.1, parent=parent)
     objective.fails_at = fails_at

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.decodings import decoding_of
 from support.running import load_script
 from support.scorer_stand_in import build_scorer
 
@@ -18,7 +19,6 @@ from captionlab.captioners.store import load_captioner
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
@@ -377,7 +377,10 @@ def test_what_is_finetuned_from_adapters(world):
     again = pretraining("parent")
     again.params["seed"] = 4
     load_script("pretrain_captioner").main(again)
-    with pytest.raises(CheckpointError, match=r"child has adapters that were trained on another model.safetensors than .*parent has now"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"child has adapters that were trained on another model.safetensors than .*parent has now",
+    ):
         load_captioner("grandchild")
 
 
@@ -648,7 +651,7 @@ def test_families_that_read_grids(world, monkeypatch, family):
     child, _ = load_captioner("child")
     words = "decoder.word_emb.weight" if family == "camel" else "text_decoder.bert.embeddings.word_embeddings.weight"
     assert not torch.equal(child.state_dict()[words], parent.state_dict()[words])
-    decoded = decode(child, torch.randn(2, *GRID), Decoding("beam", 8, beams=3), tokenizer)
+    decoded = decode(child, torch.randn(2, *GRID), decoding_of("beam", 8, beams=3), tokenizer)
     assert len(tokenizer.decode(decoded.tokens.tolist())) == 2
 
 

@@ -59,10 +59,10 @@ def test_nothing_to_compare_is_zero(references):
 def test_cider_of_a_captioner_is_the_evaluation_s(references):
     """Captions decoded, tokenised word by word, and scored: as a whole through the Java tokeniser and pycocoevalcap."""
     import torch
+    from support.decodings import decoding_of
 
     from captionlab.captioners.newfc.captioner import NewFC
     from captionlab.evaluation.ptb import tokenize
-    from captionlab.generation.contract import Decoding
     from captionlab.generation.decoding import decode
     from captionlab.networks.words import learn_words
     from captionlab.training.captioners import CiderOfCaptions
@@ -76,7 +76,7 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
     torch.manual_seed(0)
     captioner = NewFC(3, 8, 8, tokenizer.size).eval()
     captioner.logit.bias.data[tokenizer.encode(["cannot"])[0]] += 0.7
-    visual, decoding = 3 * torch.randn(20, 3), Decoding("greedy", 9)
+    visual, decoding = 3 * torch.randn(20, 3), decoding_of("greedy", 9)
     ours = CiderOfCaptions(visual, texts, tokenizer, decoding, batch=7)(captioner)
     captions = tokenizer.decode(decode(captioner, visual, decoding, tokenizer).tokens.tolist())
     assert any("cannot" in caption for caption in captions)  # which the tokeniser cuts in two
@@ -89,8 +89,8 @@ def test_cider_of_a_captioner_is_the_evaluation_s(references):
 def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatch):
     """Words of all references, whatever the last of them says."""
     import torch
+    from support.decodings import decoding_of
 
-    from captionlab.generation.contract import Decoding
     from captionlab.networks.words import learn_words
     from captionlab.training import captioners
 
@@ -102,7 +102,7 @@ def test_cider_of_captions_in_the_words_of_the_references(references, monkeypatc
     longest = max(map(len, tokens))
     padded = torch.tensor([[*ids, *[tokenizer.end] * (longest - len(ids))] for ids in tokens])
     monkeypatch.setattr(captioners, "decode", lambda *_: SimpleNamespace(tokens=padded))
-    cider = captioners.CiderOfCaptions(torch.zeros(20, 3), texts, tokenizer, Decoding("greedy", 9), batch=20)
+    cider = captioners.CiderOfCaptions(torch.zeros(20, 3), texts, tokenizer, decoding_of("greedy", 9), batch=20)
     expected = theirs([[text.split() for text in of_image] for of_image in texts], [text.split() for text in said])
     assert cider(None) == pytest.approx(float(np.mean(expected)), abs=1e-6)
     assert cider(None) > 3

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from support.decodings import decoding_of
 from support.tiny_captioners import BUILT, TOKENIZER
 
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.training.greedy_rewards import GreedyRewards, turns_of
 
-DECODING = Decoding("greedy", 5)
+DECODING = decoding_of("greedy", 5)
 
 
 def captioner(seed: int):

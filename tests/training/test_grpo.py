@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from support import vinvl_stand_in as tiny
+from support.decodings import decoding_of
 from support.sampling_stand_in import (
     LONGEST,
     RewardModel,
@@ -18,7 +19,6 @@ from support.sampling_stand_in import (
 )
 
 from captionlab.captioners.images import Rows
-from captionlab.generation.contract import Decoding
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.objectives.grpo.objective import LEAST, Grpo, group_advantages
 from captionlab.training.objectives.reinforce.objective import caption_log_probs, policy_loss
@@ -51,7 +51,7 @@ def batch_of(step=3, updates=1):
 
 
 def grpo(tokenizer, reward=None, stop=None, **options):
-    return Grpo(tokenizer, Decoding("sample", LONGEST, stop=stop), reward or RewardModel(), SAMPLES, **options)
+    return Grpo(tokenizer, decoding_of("sample", LONGEST, stop=stop), reward or RewardModel(), SAMPLES, **options)
 
 
 def naive_loss(asked, tokenizer, captioner, before, parent, stop, clip, kl):
@@ -252,7 +252,7 @@ def test_a_captioner_that_reads_regions(tmp_path):
     visual = Rows(tiny.images(tmp_path), [*tiny.OBJECTS], "cpu")
     parent = frozen_parent(tiny.captioner(seed=1))
     reward = RewardModel()
-    objective = Grpo(tiny.tokenizer(), Decoding("sample", LONGEST), reward, SAMPLES, kl=0.1, parent=parent)
+    objective = Grpo(tiny.tokenizer(), decoding_of("sample", LONGEST), reward, SAMPLES, kl=0.1, parent=parent)
     batch = ImageBatches(visual, 4, seed=1, updates=2)[0]
     for part in batch.split(2):
         objective.loss(captioner, part)
@@ -281,6 +281,6 @@ def test_a_training_that_is_killed_within_a_set_ends_the_same(tmp_path, accumula
 
 def test_one_caption_is_no_group(tokenizer):
     with pytest.raises(ValueError, match=r"objective\.samples is 1; advantages are among at least 2"):
-        Grpo(tokenizer, Decoding("sample", LONGEST), RewardModel(), samples=1)
+        Grpo(tokenizer, decoding_of("sample", LONGEST), RewardModel(), samples=1)
     with pytest.raises(ValueError, match=r"objective\.kl needs a parent"):
         grpo(tokenizer, kl=0.1)

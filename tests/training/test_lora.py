@@ -4,13 +4,13 @@ import copy
 
 import pytest
 import torch
+from support.decodings import decoding_of
 from torch import nn
 
 from captionlab.captioners.adapters import new_adapters
 from captionlab.captioners.blip.captioner import Blip
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.store import save_captioner
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import CaptionBatch, ImageBatches
@@ -129,7 +129,7 @@ def test_cross_entropy(both):
 def test_reinforce(both):
     captioner, plain, visual = both
     asked = recorded(captioner)
-    sampling = Decoding("sample", 5)
+    sampling = decoding_of("sample", 5)
     objective = Reinforce(
         generate=lambda model, images: decode(model, images, sampling, TOKENIZER).tokens,
         decode=lambda tokens: TOKENIZER.decode(tokens.tolist()),
@@ -155,7 +155,7 @@ def test_self_critical_near_the_parent(both):
     asked = recorded(captioner)
     objective = SelfCritical(
         TOKENIZER,
-        Decoding("greedy", 5),
+        decoding_of("greedy", 5),
         reward,
         SAMPLES,
         "leave-one-out",

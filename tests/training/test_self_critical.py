@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from support import vinvl_stand_in as tiny
+from support.decodings import decoding_of
 from support.sampling_stand_in import (
     LONGEST,
     WORDS,
@@ -20,7 +21,6 @@ from support.sampling_stand_in import (
 from captionlab.captioners.clipcap.captioner import ClipCap
 from captionlab.captioners.images import Rows
 from captionlab.captioners.newfc.captioner import NewFC
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatches
@@ -29,7 +29,7 @@ from captionlab.training.objectives.self_critical.objective import SelfCritical,
 
 torch.set_num_threads(1)
 GOLDEN = Path(__file__).parents[1] / "golden" / "newfc"
-GREEDY = Decoding("greedy", LONGEST)
+GREEDY = decoding_of("greedy", LONGEST)
 SAMPLES = 3
 
 
@@ -231,7 +231,7 @@ def test_the_best_caption_of_a_beam_search_learns_against_the_greedy_one(tokeniz
     """Dessì et al. 2023, appendix B.1: by hand, with log-probabilities of a second pass."""
     captioner, reward_model = captioner_of(tokenizer, seed=24), RewardModel()
     (batch,) = batch_of(torch.randn(9, 4))
-    beam = Decoding("beam", LONGEST, beams=3)
+    beam = decoding_of("beam", LONGEST, beams=3)
     objective = SelfCritical(tokenizer, GREEDY, reward_model, samples=1, search=beam, log_prob=reduction)
     loss, statistics = objective.loss(captioner, batch)
     captioner.eval()

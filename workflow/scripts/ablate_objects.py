@@ -5,7 +5,7 @@ from captionlab.ablation.matched_removal import read_removal
 from captionlab.ablation.schemas import ABLATED
 from captionlab.ablation.tables import read_diagnostic, read_scenes
 from captionlab.captioners.store import load_captioner
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import read_decoding
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.regions.removal import Sample, samples
@@ -24,7 +24,7 @@ def main(snakemake):
     ablated = [sample for number in config["objects"] for sample in samples(depicting, diagnostic, objects, number)]
     whole = [Sample(image, "", ()) for image in dict.fromkeys(sample.image for sample in ablated)]
     removal = read_removal(snakemake.input.matches, images, tokenizer, config["mask"] == "closed")
-    decoding = Decoding.from_config(params.decoding)
+    decoding = read_decoding(params.decoding)
     captions = caption_samples(captioner, tokenizer, removal, [*whole, *ablated], decoding)
     rows = [{**row, "split": scenes.split[row["image_id"]]} for row in captions]
     write_table(snakemake.output[0], ABLATED, rows, {"device": device_name()})

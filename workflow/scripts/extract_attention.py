@@ -5,8 +5,8 @@ import numpy as np
 from captionlab.attention.extraction import extract_attention
 from captionlab.attention.schemas import BLOCKS, MATRICES, RECEIVED, SHARES
 from captionlab.captioners.store import load_captioner
+from captionlab.config.evaluations import read_decoding
 from captionlab.generation.captions import evaluated_images
-from captionlab.generation.contract import Decoding
 from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.storage.tables import write_table
 
@@ -20,7 +20,7 @@ def main(snakemake):
     # The same images for every captioner.
     order = np.random.default_rng(params.seed).permutation(len(ids))
     sample = [ids[row] for row in order[: config["images"]]]
-    decoding = Decoding.from_config(params.decoding)
+    decoding = read_decoding(params.decoding)
     examples = sample[: config["examples"]]
     found = extract_attention(captioner, tokenizer, images, ids, sample, examples, config["layer"], decoding)
     for name, kind in (("blocks", BLOCKS), ("received", RECEIVED), ("shares", SHARES), ("matrices", MATRICES)):

@@ -1,9 +1,9 @@
 """Caption the images of an evaluation, of all its corpora, or a shard of each corpus."""
 
 from captionlab.captioners.store import load_captioner
+from captionlab.config.evaluations import read_decoding
 from captionlab.generation.captioning import caption_images
 from captionlab.generation.captions import evaluated_images, joined
-from captionlab.generation.contract import Decoding
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.storage import paths
@@ -15,7 +15,7 @@ from captionlab.storage.tables import write_table
 @script
 def main(snakemake):
     captioner, tokenizer = load_captioner(folder_of(snakemake.input.config), device())
-    params, decoding = snakemake.params, Decoding.from_config(snakemake.params.decoding)
+    params, decoding = snakemake.params, read_decoding(snakemake.params.decoding)
     described = {paths.owner_of(path): path for path in snakemake.input.described}
     shard, parts = params.shard, []
     for corpus, split, images in zip(params.corpora, params.splits, snakemake.input.images, strict=True):

@@ -1,7 +1,7 @@
 """Measure the reward of greedy captions of training images, by a captioner trained with it and by its parent."""
 
 from captionlab.captioners.store import load_captioner
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import read_decoding
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import device, folder_of, script
 from captionlab.storage.schemas import REWARDS
@@ -30,6 +30,6 @@ def main(snakemake):
         data,
         build_reward(params.reward, data),
         turns_of(params.reward),
-        Decoding.from_config({"kind": "greedy", **params.decoding}),
+        read_decoding({"kind": "greedy", **params.decoding}),
     )
     write_table(snakemake.output[0], REWARDS, rewards.rows(parent, captioner), {"device": device_name()})

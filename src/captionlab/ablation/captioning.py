@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from captionlab.captioners.vinvl.captioner import Vinvl
+from captionlab.config.evaluations import Decoding
 from captionlab.generation.captions import one_line
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer

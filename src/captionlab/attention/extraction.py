@@ -9,7 +9,7 @@ from torch import Tensor
 
 from captionlab.attention.schemas import ALL, RELATIONS
 from captionlab.captioners.vinvl.captioner import Vinvl
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer

@@ -33,6 +33,11 @@ class Decoding(Model):
         None, description="above 1, tokens that the caption already has become less probable; 1 by default"
     )
 
+    @property
+    def captions_per_image(self) -> int:
+        """Return the number of captions that are generated for an image."""
+        return 1
+
 
 class Greedy(Decoding):
     """The most probable token at each step."""
@@ -57,6 +62,11 @@ class Sample(Decoding):
         None, description="number of captions that are drawn of each image; an evaluation scores each; 1 by default"
     )
 
+    @property
+    def captions_per_image(self) -> int:
+        """Return the number of captions that are drawn for an image."""
+        return self.samples or 1
+
 
 class Beam(Decoding):
     """Beam search."""
@@ -79,8 +89,13 @@ class Beam(Decoding):
             )
 
 
-DECODINGS = {"greedy": Greedy, "sample": Sample, "beam": Beam}
+DECODINGS: Mapping[str, type[Decoding]] = {"greedy": Greedy, "sample": Sample, "beam": Beam}
 AnyDecoding = Annotated[Decoding, cases_by("kind", lambda: DECODINGS)]
+
+
+def read_decoding(block: Mapping[str, Any]) -> Decoding:
+    """Return the decoding of a checked block of a config. Raises ValueError for a block that breaks its model."""
+    return DECODINGS[block["kind"]].model_validate(dict(block))
 
 
 class Evaluation(Model):

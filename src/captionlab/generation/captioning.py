@@ -7,8 +7,8 @@ import torch
 
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.images import stream_images
+from captionlab.config.evaluations import Decoding
 from captionlab.generation.captions import generated_rows
-from captionlab.generation.contract import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer
@@ -38,6 +38,6 @@ def caption_images(
         captions += tokenizer.decode(decoded.tokens.tolist())
         log_probs += decoded.log_prob.tolist()
         confidences += decoded.confidence.tolist()
-    indices = range(decoding.samples)
+    indices = range(decoding.captions_per_image)
     image_ids = [image_id for image_id in ids for _ in indices]
     return generated_rows(corpus, image_ids, [*indices] * len(ids), captions, log_probs, confidences)

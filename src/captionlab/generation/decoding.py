@@ -30,7 +30,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, State
-from captionlab.generation.contract import Decoded, Decoding
+from captionlab.config.evaluations import Beam, Decoding, Sample
+from captionlab.generation.contract import Decoded
 from captionlab.generation.replay import replayed
 from captionlab.networks.sampling import drawn, log_prob_at
 from captionlab.networks.tokenizer import Tokenizer
@@ -53,7 +54,7 @@ def decode_with_gradient(
     stops = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
     if decoding.stop is not None:
         stops[vocabulary.stop_ids(decoding.stop)] = True
-    if decoding.kind == "beam":
+    if isinstance(decoding, Beam):
         search = _camel_beam_search if decoding.rules == "camel" else _beam_search
         return search(captioner, logits, state, decoding, vocabulary.end, stops)
     return _one_path(captioner, logits, state, decoding, vocabulary.end, stops, generator)
@@ -84,8 +85,8 @@ def _one_path(
     stops: Tensor,
     generator: torch.Generator | None,
 ) -> Decoded:
-    if decoding.samples > 1:
-        rows = torch.arange(len(logits), device=logits.device).repeat_interleave(decoding.samples)
+    if decoding.captions_per_image > 1:
+        rows = torch.arange(len(logits), device=logits.device).repeat_interleave(decoding.captions_per_image)
         logits, state = logits[rows], captioner.reorder(state, rows)
     tokens = torch.full((len(logits), decoding.max_tokens), end, device=logits.device)
     lengths = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
@@ -95,9 +96,9 @@ def _one_path(
     for position in range(decoding.max_tokens):
         logits = logits.float()
         scores = logits.detach()
-        if decoding.repetition_penalty != 1:
+        if decoding.repetition_penalty is not None:
             scores = _penalised(scores, tokens[going, :position], decoding.repetition_penalty)
-        chosen = scores.argmax(1) if decoding.kind == "greedy" else drawn(_weights(scores, decoding), generator)
+        chosen = drawn(_weights(scores, decoding), generator) if isinstance(decoding, Sample) else scores.argmax(1)
         chosen = chosen.masked_fill(forced, end)
         log_prob[going] += log_prob_at(logits, chosen)
         tokens[going, position] = chosen
@@ -123,7 +124,7 @@ def _penalised(scores: Tensor, said: Tensor, penalty: float) -> Tensor:
     return scores.scatter(1, said, torch.where(found < 0, found * penalty, found / penalty))
 
 
-def _weights(scores: Tensor, decoding: Decoding) -> Tensor:
+def _weights(scores: Tensor, decoding: Sample) -> Tensor:
     """Return the weights (N, vocabulary) with which the next tokens are drawn, from scores (N, vocabulary)."""
     scores = scores / decoding.temperature
     if decoding.top_k is not None:
@@ -173,10 +174,12 @@ class _Best:
 
 
 def _beam_search(
-    captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+    captioner: Captioner[State], logits: Tensor, state: State, decoding: Beam, end: int, stops: Tensor
 ) -> Decoded:
     count, width, device, oscar = len(logits), decoding.beams, logits.device, decoding.rules == "oscar"
     former = decoding.rules == "transformers-2022"
+    power = 1.0 if decoding.length_penalty is None else decoding.length_penalty
+    penalty = decoding.repetition_penalty or 1.0
     # The difference between a length by the rules of 2022 and the number of new tokens: the prompt counts, the end
     # token, or the last token of an open beam, does not.
     more = captioner.prompt_length - 1 if former else 0
@@ -193,23 +196,21 @@ def _beam_search(
     zeros = torch.zeros((count, 1), device=device)
     beams = _Beams(torch.empty((count, 1, 0), dtype=torch.long, device=device), zeros, zeros)
     for length in range(1, decoding.max_tokens + 1):
-        parents, beams = _continuations(logits.float(), beams, end, stops, 2 * width, decoding.repetition_penalty)
+        parents, beams = _continuations(logits.float(), beams, end, stops, 2 * width, penalty)
         finishing = beams.tokens[:, :, -1] == end
         if length == decoding.max_tokens and not former:
             finishing[:] = True
         # Only the best `width` continuations may finish; the others replace finished beams. By Oscar's rules, all
         # continuations may finish that rank before the last open beam.
         before = (~finishing).cumsum(1) if oscar else torch.arange(2 * width, device=device)
-        ended = (beams.scores / (length + more) ** decoding.length_penalty).masked_fill(
-            ~finishing | (before >= width), -torch.inf
-        )
+        ended = (beams.scores / (length + more) ** power).masked_fill(~finishing | (before >= width), -torch.inf)
         best.offer(images, ended, beams.tokens, beams.plain)
         scores, chosen = beams.scores.masked_fill(finishing, -torch.inf).topk(width)
         # An image is done when its best open beam, divided by its current length, does not beat its worst finished
         # caption. Oscar keeps a single finished caption and divides by the longest possible length. The rules of 2022
         # compare the best beam, whether open or finished.
         reached = decoding.max_tokens if oscar else length + more
-        hope = (beams.scores if former else scores)[:, 0] / reached**decoding.length_penalty
+        hope = (beams.scores if former else scores)[:, 0] / reached**power
         open_images = (hope > best.scores[images, -1]).nonzero()[:, 0]
         if len(open_images) == 0:
             break
@@ -261,7 +262,7 @@ def _continuations(
 
 
 def _camel_beam_search(
-    captioner: Captioner[State], logits: Tensor, state: State, decoding: Decoding, end: int, stops: Tensor
+    captioner: Captioner[State], logits: Tensor, state: State, decoding: Beam, end: int, stops: Tensor
 ) -> Decoded:
     """Return the best caption of each image by the rules `camel`. `logits` (images, vocabulary) are of the first token.
 

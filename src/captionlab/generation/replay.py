@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import Beam, Decoding
 from captionlab.regions.tagged_regions import TaggedRegions
 
 Record = Callable[[Callable[[], Any]], tuple[Callable[[], None], Any, int]]
@@ -207,8 +207,8 @@ def replayed(captioner: Captioner[Any], visual: Any, decoding: Decoding) -> Any:
         return captioner
     if not captioner.replayable or captioner.adapters is not None:
         return captioner
-    moving = decoding.kind == "beam"
-    copies = decoding.beams if moving else decoding.samples
+    moving = isinstance(decoding, Beam)
+    copies = decoding.beams if isinstance(decoding, Beam) else decoding.captions_per_image
     key = (
         visual.shape, visual.dtype, decoding.max_tokens, moving, copies, captioner.training,
         torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"), torch.get_float32_matmul_precision(),

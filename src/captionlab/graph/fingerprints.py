@@ -48,7 +48,7 @@ class Module:
 
     def __init__(self, path: Path, source: bytes, name: str, is_package: bool):
         self.path, self.name, self.is_package = path, name, is_package
-        self.tree = _without_docstrings(ast.parse(source, filename=str(path)))
+        self.tree = _without_documentation(ast.parse(source, filename=str(path)))
 
     @cached_property
     def bindings(self) -> dict[str, list[ast.stmt]]:
@@ -251,10 +251,13 @@ def _remove_old(folder: Path) -> None:
                 file.unlink()
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _without_documentation(tree: ast.Module) -> ast.Module:
+    """Remove docstrings, and descriptions of keys of a config."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, *_DEFINITIONS)) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Field":
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
     return tree
 
 

@@ -12,7 +12,7 @@ import torch
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import Decoding, read_decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.processes import is_first
 from captionlab.jobs.scripting import device, folder_of
@@ -52,7 +52,7 @@ def train_captioner(
     objective, batches = build(config["objective"], data)
     validation, examples = None, Examples()
     if chosen := config.get("validation"):
-        ids, decoding = training_images(data.images, chosen["split"]), Decoding.from_config(chosen["decoding"])
+        ids, decoding = training_images(data.images, chosen["split"]), read_decoding(chosen["decoding"])
         score = CiderOfCaptions(data.visual_of(ids), references(data.captions, ids), tokenizer, decoding)
         examples = examples_of(objective, batches, data, decoding)
         validation = Validation(score, chosen["every"], "cider", chosen["select"], examples)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from captionlab.captioners.captioner import Captioner
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import Decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.progress import progress
 from captionlab.networks.tokenizer import Tokenizer

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import Decoding, read_decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.processes import gathered
 from captionlab.networks.tokenizer import Tokenizer
@@ -81,7 +81,7 @@ class Grpo(Objective):
             raise ValueError(f"objective.samples is {self.samples}; advantages are among at least 2 captions")
         if self.kl and self.parent is None:
             raise ValueError("objective.kl needs a parent to stay close to")
-        self.sampling = replace(self.decoding, samples=self.samples)
+        self.sampling = self.decoding.model_copy(update={"samples": self.samples})
         stop = self.decoding.stop
         self.stops = torch.tensor([] if stop is None else self.tokenizer.stop_ids(stop), dtype=torch.long)
         # The draws for all images of a batch, with the captions of an image in consecutive rows; the batch's number.
@@ -178,6 +178,6 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     """Return the objective of a config block, and batches of images, each used for several updates."""
     parent = frozen_parent(data.captioner) if config["kl"] else None
     settings = {name: config[name] for name in ("samples", "clip", "kl")}
-    decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)
+    decoding, reward = read_decoding(config["decoding"]), build_reward(config["reward"], data)
     objective = Grpo(data.tokenizer, decoding, reward, parent=parent, **settings)
     return objective, ImageBatches(data.visual, updates=config["updates"], **data.order)

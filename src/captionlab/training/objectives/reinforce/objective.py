@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from captionlab.generation.contract import Decoding
+from captionlab.config.evaluations import read_decoding
 from captionlab.generation.decoding import decode
 from captionlab.jobs.processes import gathered
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
@@ -118,7 +118,7 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
 
     If `freeze_embeddings` is set, the token embeddings of the captioner are frozen.
     """
-    decoding, tokenizer = Decoding.from_config(config["decoding"]), data.tokenizer
+    decoding, tokenizer = read_decoding(config["decoding"]), data.tokenizer
     settings = {**data.captioner.finetuned_as, **config}
     if settings["freeze_embeddings"]:
         freeze_token_embeddings(data.captioner, tokenizer.size)

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from captionlab.generation.contract import Decoded, Decoding
+from captionlab.config.evaluations import Decoding, Sample, read_decoding
+from captionlab.generation.contract import Decoded
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
@@ -44,7 +45,7 @@ class SelfCritical(Objective):
 
     tokenizer: Tokenizer
     greedy: Decoding
-    """that of the baseline; samples end as it does"""
+    """decoding of the baseline; samples end by the same rules"""
     reward: Reward
     samples: int = 5
     baseline: str = "greedy"
@@ -70,9 +71,8 @@ class SelfCritical(Objective):
             raise ValueError("objective.samples is 1; the baseline leave-one-out needs at least 2")
         if self.kl and self.parent is None:
             raise ValueError("objective.kl needs a parent to stay close to")
-        self.sampling = self.search or Decoding(
-            "sample", self.greedy.max_tokens, self.greedy.stop, temperature=self.temperature
-        )
+        ends = self.greedy.model_dump(include={"max_tokens", "stop"}, exclude_none=True)
+        self.sampling = self.search or Sample(kind="sample", temperature=self.temperature, **ends)
 
     def loss(self, model: Any, batch: ImageBatch) -> tuple[torch.Tensor, dict[str, Any]]:
         """Return the loss of a batch, with gradient, and the statistics for the log."""
@@ -148,10 +148,10 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     """
     settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
     if "search" in config:
-        settings |= {"search": Decoding.from_config(config["search"]), "samples": 1}
+        settings |= {"search": read_decoding(config["search"]), "samples": 1}
     if settings.pop("freeze_embeddings"):
         freeze_token_embeddings(data.captioner, data.tokenizer.size)
     parent = frozen_parent(data.captioner) if config["kl"] else None
-    decoding, reward = Decoding.from_config(config["decoding"]), build_reward(config["reward"], data)
+    decoding, reward = read_decoding(config["decoding"]), build_reward(config["reward"], data)
     objective = SelfCritical(data.tokenizer, decoding, reward, parent=parent, **settings)
     return objective, ImageBatches(data.visual, **data.order)
