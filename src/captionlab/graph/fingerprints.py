@@ -4,7 +4,8 @@ Snakemake judges a script by the time stamp of its file and does not look at wha
 through its imports, absolute and relative, at the top of a module or inside a function, down to the definitions that it
 uses: a function that nobody on the way calls is not part of the fingerprint. Comments, docstrings and layout are not
 either. What cannot be followed exactly (a module used as a value, a star import) counts as a whole. The modules of
-PLUMBING, on which no result depends, are not followed.
+PLUMBING, on which no result depends, are not followed. A file in a folder TEMPLATES belongs to the definitions that
+have its name as a literal text, together with the files whose names it has in quotation marks.
 """
 
 import ast
@@ -12,8 +13,10 @@ import hashlib
 import json
 import logging
 import os
+import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -26,6 +29,7 @@ from captionlab.storage.cache import cache_folder
 logger = logging.getLogger(__name__)
 
 WHOLE = "*"
+TEMPLATES = "templates"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DAYS = 30  # that fingerprints of sources are kept; those that are still needed then are found again
 # How a job logs, shows its progress, waits for a GPU, explains a failure, is measured, is watched and leaves its
@@ -73,11 +77,15 @@ class Module:
 
 
 class Repository:
-    """The source files of repo-local packages below the given roots, as they were when it was made."""
+    """The source files and templates of repo-local packages below the given roots, as they were when it was made."""
 
     def __init__(self, *roots: Path):
         self.roots = roots
         self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
+        self.templates = defaultdict[str, bytes](bytes)  # the contents of all files of a name
+        for path in (path for root in roots for path in sorted(root.rglob(f"{TEMPLATES}/*.*"))):
+            if path not in self.sources:
+                self.templates[path.name] += path.read_bytes()
         self._modules: dict[str, Module | None] = {}
         self._scripts: dict[Path, Module] = {}
         # Most of what one script reaches, others reach too.
@@ -95,14 +103,14 @@ class Repository:
         return self._modules[name]
 
     def digest(self) -> str:
-        """SHA-256 of all that fingerprints depend on: places and bytes of every source file, and Python's grammar."""
+        """SHA-256 of all that fingerprints depend on: every source file and its place, templates, Python's grammar."""
         sources = [
             (number, path.relative_to(root).parts, hashlib.sha256(source).digest())
             for number, root in enumerate(self.roots)
             for path, source in self.sources.items()
             if path.is_relative_to(root)
         ]
-        return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
+        return hashlib.sha256(repr((sys.version_info, sources, sorted(self.templates.items()))).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """SHA-256 of all that `script` reaches, and of what `also` names that it loads by name.
@@ -124,7 +132,8 @@ class Repository:
                 continue
             if (module, symbol) not in self._written:
                 statements, needs = self._expand(module, symbol)
-                self._written[module, symbol] = [ast.dump(s) for s in statements], needs
+                written = [*map(ast.dump, statements), *self._templates_of(statements)]
+                self._written[module, symbol] = written, needs
             reached[module.name, symbol], needs = self._written[module, symbol]
             pending += needs
         digest = hashlib.sha256()
@@ -150,6 +159,17 @@ class Repository:
         for statement in statements:
             needs += self._uses(statement, module)
         return statements, needs
+
+    def _templates_of(self, statements: Iterable[ast.stmt]) -> list[str]:
+        """Names and digests of the templates that statements name, and of the templates that these name."""
+        pending = [node.value for s in statements for node in ast.walk(s) if isinstance(node, ast.Constant)]
+        digests = dict[str, str]()
+        while pending:
+            name = pending.pop()
+            if isinstance(name, str) and name in self.templates and name not in digests:
+                digests[name] = f"{name} {hashlib.sha256(self.templates[name]).hexdigest()}"
+                pending += re.findall(r'"([^"\n]+)"', self.templates[name].decode())
+        return sorted(digests.values())
 
     def _on_import(self, module: Module) -> Iterator[tuple[Module, str]]:
         """The effects of a module, of the packages that contain it, and of the modules that its top level imports."""

@@ -1,4 +1,4 @@
-"""Model card of a model that a run trained, in the layout of model hubs. model_card.md.jinja has its text.
+"""Model card of a model that a run trained, in the layout of model hubs.
 
 A card has only what the run knows: its config, the provenance of its jobs, and its tables. Anything else is called
 unknown.
@@ -7,11 +7,8 @@ unknown.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from captionlab.reporting.claims.validity import CONDITIONS
 from captionlab.reporting.documents.card_results import Results
@@ -20,6 +17,7 @@ from captionlab.reporting.documents.facts import Counts, Trained, Validated, man
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
 from captionlab.reporting.tables.parameters import flat_parameters
+from captionlab.reporting.templates import template
 from captionlab.storage import paths
 from captionlab.userfiles.model_config import WEIGHTS
 
@@ -71,24 +69,11 @@ class Context:
     software: Row  # CITATION.cff
 
 
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {"md": escape_markdown, "many": many, "clock": clock}
-    return environment.get_template("model_card.md.jinja")
-
-
 def card_text(model: Trained, context: Context) -> str:
     """Return the model card: YAML metadata between two lines of ---, then Markdown."""
     described, made = model.described, model.made
     versions = (f"{name} {version}" for name, version in made["params"].get("versions", {}).items())
-    return _template().render(
+    return template("model_card.md.jinja", md=escape_markdown, many=many, clock=clock).render(
         model=model,
         described=described,
         made=made,
