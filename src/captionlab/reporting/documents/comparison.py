@@ -15,6 +15,7 @@ import pandas as pd
 
 from captionlab.jobs.provenance import written
 from captionlab.reporting.documents.costs import TIMED_TABLES
+from captionlab.reporting.documents.passages import Passage
 from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.parameters import flat_parameters
 from captionlab.reporting.tables.sheets import PROVENANCE
@@ -31,6 +32,8 @@ NOTHING = 1e-3
 # Rows shown of each run if the other run does not have them.
 SHOWN = 5
 FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+# Columns of a table of cells that moved.
+CELLS = ("cell", "before", "after", "change")
 NONE = "–"  # noqa: RUF001
 
 
@@ -45,16 +48,6 @@ class FinishedRun:
     name: str
     jobs: Mapping[str, Mapping[str, Any]]
     tables: Mapping[str, pd.DataFrame]
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A passage of the page: a text in Markdown, then perhaps a table whose last `numeric` columns are numbers."""
-
-    text: str
-    headings: Sequence[str] = ()
-    rows: Sequence[Sequence[Any]] = ()
-    numeric: int = 0
 
 
 def read_run(folder: Path) -> FinishedRun:
@@ -182,14 +175,14 @@ def _intervals(first: pd.DataFrame, second: pd.DataFrame) -> list[Passage]:
     come = [(cell, NONE, shown) for cell, shown in new.drop(shared).items()]
     if gone or come:
         text = f"Only one run has a value: {len(gone)} cells before, {len(come)} after."
-        passages.append(Passage(text, ["cell", "before", "after"], [*gone[:SHOWN], *come[:SHOWN]], numeric=2))
+        passages.append(Passage(text, CELLS[:3], [*gone[:SHOWN], *come[:SHOWN]], CELLS[1:3]))
     return passages
 
 
 def _moves(text: str, cells: pd.DataFrame) -> Passage:
     change = (cells["value_after"] - cells["value_before"]).map("{:+.2f}".format)
     rows = zip(cells.index, cells["shown_before"], cells["shown_after"], change, strict=True)
-    return Passage(text, ["cell", "before", "after", "change"], [*rows], numeric=3)
+    return Passage(text, CELLS, [*rows], CELLS[1:])
 
 
 def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[Passage]:

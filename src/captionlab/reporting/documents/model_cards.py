@@ -5,7 +5,7 @@ unknown.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,8 +14,9 @@ from captionlab.reporting.claims.validity import CONDITIONS
 from captionlab.reporting.documents.card_results import Results
 from captionlab.reporting.documents.costs import clock
 from captionlab.reporting.documents.facts import Counts, Trained, Validated, many
+from captionlab.reporting.documents.passages import Passage
 from captionlab.reporting.runs.values import Row
-from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.parameters import flat_parameters
 from captionlab.reporting.templates import template
 from captionlab.storage import paths
@@ -94,7 +95,7 @@ def card_text(model: Trained, context: Context) -> str:
         versions=", ".join(versions),
         file=paths.model(WEIGHTS, model.section, model.name),
         settings=_settings(model),
-        results="\n".join(context.results.lines(model)),
+        results=context.results.passages(model),
         limits=_limits(model, context),
         load=LOAD[model.section],
         export=paths.export(model.name),
@@ -124,7 +125,7 @@ def metadata(model: Trained, context: Context) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------- parts of the text
-def _data(model: Trained, context: Context) -> str:
+def _data(model: Trained, context: Context) -> Passage:
     """Return a table of the corpora that a model and its ancestors were trained on."""
     rows = []
     for ancestor in model.described["line"]:
@@ -134,7 +135,7 @@ def _data(model: Trained, context: Context) -> str:
             rejected = many(sum(counts.rejects.values()))
             rows.append([ancestor["name"], f"{corpus}, train", *of_split, rejected, licences(known)])
     headings = ["model", "corpus and split", "images", "captions", "left out of the corpus", "licence of the data"]
-    return _table(headings, [False, False, True, True, True, False], rows)
+    return Passage("", headings, rows, headings[2:5])
 
 
 def licences(corpus: Row) -> str:
@@ -153,7 +154,7 @@ def _passed(model: Trained) -> str:
     return f"epoch {snapshot['epochs']}" if "epochs" in snapshot else f"update {many(snapshot['updates'])}"
 
 
-def _settings(model: Trained) -> str:
+def _settings(model: Trained) -> Passage:
     """Return a table of the settings of the training, architecture aside."""
     settings = flat_parameters(model.made["params"]["config"]).items()
     return _pairs("setting", {key: _shown(value) for key, value in settings if not key.startswith("architecture.")})
@@ -207,9 +208,5 @@ def _shown(value: str) -> str:
     return re.sub(r"(?<![\w.~:/-])/(?:[^/'\",\[\]]+/)*(?=[^/'\",\[\]])", "", value)
 
 
-def _pairs(heading: str, values: Mapping[str, str]) -> str:
-    return _table([heading, "value"], [False, False], [[key, value] for key, value in values.items()])
-
-
-def _table(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(markdown_rows(headings, numeric, [[escape_markdown(cell) for cell in row] for row in rows]))
+def _pairs(heading: str, values: Mapping[str, str]) -> Passage:
+    return Passage("", [heading, "value"], [*values.items()])
