@@ -19,9 +19,10 @@ import pytest
 from PIL import Image
 from support.checkouts import copy_checkout
 from support.chromium import Page, browser, program
+from support.sample_tables import table_of_kind
 
 from captionlab.reporting.tables.collection import collect
-from captionlab.reporting.tables.formats.page import html_page
+from captionlab.reporting.tables.formats.html import html
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -40,9 +41,7 @@ def results(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     made = folder / "made"
     made.mkdir()
-    page = html_page(
-        "Table 1: a_b", "<table><caption>Some <i>numbers</i>. More.</caption><tr><td>41.5</td></tr></table>"
-    )
+    page = html(table_of_kind("table1", title="Table 1: a_b"))
     for ending, text in {"html": page, "csv": "a\n41.5\n", "tex": "41.5", "md": "# Table 1"}.items():
         (made / f"table1.{ending}").write_text(text, encoding="utf-8")
     (made / "plain.csv").write_text("a\n1\n", encoding="utf-8")

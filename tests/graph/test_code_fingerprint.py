@@ -48,9 +48,12 @@ def bottom(x):
     return FACTOR * x
 
 class Unrelated:
-    pass
+    page = "other.md.jinja"
 """,
-    "src/lib/lazy.py": "def late():\n    return 1\n",
+    "src/lib/lazy.py": "def late():\n    open('page.html.jinja')\n    return 1\n",
+    "src/lib/templates/page.html.jinja": '<style>{% include "page.css" %}</style>\n',
+    "src/lib/templates/page.css": "p { margin: 1px; }\n",
+    "src/lib/templates/other.md.jinja": "A page.\n",
     "src/lib/family.py": "SIZE = 1\n",
     "src/lib/unconnected.py": "X = 1\n",
     "workflow/scripts/job.py": """
@@ -103,6 +106,8 @@ def fingerprint(checkout):
         ("src/lib/omega.py", "Field(2", "Field(3"),  # a constant that a reached function reads
         ("src/lib/deep/gamma.py", "return x", "return -x"),  # a function of a module imported as a module
         ("src/lib/lazy.py", "return 1", "return 2"),  # imported inside a function
+        ("src/lib/templates/page.html.jinja", "style", "script"),  # a template that a reached function names
+        ("src/lib/templates/page.css", "1px", "2px"),  # a file that the template includes
         ("src/lib/__init__.py", '"""Package."""', 'print("on import")'),  # an effect of a package on the way
         ("src/lib/omega.py", "FACTOR = ", "import os\nos.environ['X'] = '1'\nFACTOR = "),
     ],
@@ -123,6 +128,7 @@ def test_what_a_script_reaches_changes_it(fingerprint, name, old, new):
         ("src/lib/omega.py", "class Unrelated:", "class Renamed:"),
         ("src/lib/omega.py", "description='factor'", "description='number'"),  # documentation of a key
         ("src/lib/unconnected.py", "X = 1", "X = 2"),
+        ("src/lib/templates/other.md.jinja", "A page", "Another page"),  # no reached function names it
     ],
 )
 def test_what_it_does_not_reach_leaves_it(fingerprint, name, old, new):
@@ -172,6 +178,13 @@ def test_what_was_found_is_kept_until_a_source_changes(checkout, fingerprint, mo
     os.utime(omega, times)
     assert found_by_a_process(checkout) == "new"
     assert followed == [checkout / "workflow/scripts/job.py"]
+
+
+def test_what_was_found_is_not_kept_when_a_template_changes(checkout, fingerprint, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(checkout / "cache"))
+    kept = found_by_a_process(checkout)
+    (checkout / "src/lib/templates/page.css").write_text("p { margin: 2px; }\n")
+    assert found_by_a_process(checkout) == fingerprint(also=("lib.family",)) != kept
 
 
 @pytest.mark.parametrize("damaged", ['{"job": ', "null"])
@@ -256,3 +269,10 @@ def test_every_rule_script_can_be_followed():
     repository = Repository(ROOT / "src", ROOT / "workflow" / "scripts")
     scripts = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
     assert len({repository.fingerprint(script) for script in scripts}) == len(scripts) > 0
+
+
+def test_a_template_counts_where_it_is_used():
+    repository, changed = (Repository(ROOT / "src", ROOT / "workflow" / "scripts") for _ in range(2))
+    changed.templates["page.css"] += b"p { margin: 0; }"
+    scripts = [ROOT / "workflow" / "scripts" / f"{name}.py" for name in ("collect_tables", "summarise_evaluation")]
+    assert [repository.fingerprint(script) != changed.fingerprint(script) for script in scripts] == [True, False]

@@ -4,7 +4,8 @@ Snakemake judges a script by the time stamp of its file and ignores the modules 
 followed through its imports, absolute and relative, at the top of a module or inside a function, down to the
 definitions that it uses. Functions that are not reached, comments, docstrings and layout do not count. A module that
 cannot be followed exactly (it is used as a value, or star-imported) counts as a whole. The modules of PLUMBING, on
-which no result depends, are not followed.
+which no result depends, are not followed. A file in a folder TEMPLATES belongs to the definitions that name it in a
+literal text, together with the files that it names in quotation marks.
 """
 
 import ast
@@ -12,8 +13,10 @@ import hashlib
 import json
 import logging
 import os
+import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -26,6 +29,7 @@ from captionlab.storage.cache import cache_folder
 logger = logging.getLogger(__name__)
 
 WHOLE = "*"
+TEMPLATES = "templates"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DAYS = 30  # for which fingerprints are kept; if they are needed later, they are computed again
 # Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job.
@@ -75,11 +79,15 @@ class Module:
 
 
 class Repository:
-    """The source files of repo-local packages below the given roots, as they were when it was made."""
+    """The source files and templates of repo-local packages below the given roots, as they were when it was made."""
 
     def __init__(self, *roots: Path):
         self.roots = roots
         self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
+        self.templates = defaultdict[str, bytes](bytes)  # the contents of all files of a name
+        for path in (path for root in roots for path in sorted(root.rglob(f"{TEMPLATES}/*.*"))):
+            if path not in self.sources:
+                self.templates[path.name] += path.read_bytes()
         self._modules: dict[str, Module | None] = {}
         self._scripts: dict[Path, Module] = {}
         # Scripts share most of the definitions that they reach.
@@ -97,7 +105,7 @@ class Repository:
         return self._modules[name]
 
     def digest(self) -> str:
-        """Return a SHA-256 of all source files, with their paths, and of the version of Python.
+        """Return a SHA-256 of all source files and templates, with their names, and of the version of Python.
 
         Fingerprints that were stored with the same digest are still valid.
         """
@@ -107,7 +115,7 @@ class Repository:
             for path, source in self.sources.items()
             if path.is_relative_to(root)
         ]
-        return hashlib.sha256(repr((sys.version_info, sources)).encode()).hexdigest()
+        return hashlib.sha256(repr((sys.version_info, sources, sorted(self.templates.items()))).encode()).hexdigest()
 
     def fingerprint(self, script: Path, *also: str) -> str:
         """Return the start of a SHA-256 of all definitions that a script reaches.
@@ -130,7 +138,8 @@ class Repository:
                 continue
             if (module, symbol) not in self._written:
                 statements, needs = self._expand(module, symbol)
-                self._written[module, symbol] = [ast.dump(s) for s in statements], needs
+                written = [*map(ast.dump, statements), *self._templates_of(statements)]
+                self._written[module, symbol] = written, needs
             reached[module.name, symbol], needs = self._written[module, symbol]
             pending += needs
         digest = hashlib.sha256()
@@ -156,6 +165,17 @@ class Repository:
         for statement in statements:
             needs += self._uses(statement, module)
         return statements, needs
+
+    def _templates_of(self, statements: Iterable[ast.stmt]) -> list[str]:
+        """Return the names and digests of the templates that statements name, and of the files that templates name."""
+        pending = [node.value for s in statements for node in ast.walk(s) if isinstance(node, ast.Constant)]
+        digests = dict[str, str]()
+        while pending:
+            name = pending.pop()
+            if isinstance(name, str) and name in self.templates and name not in digests:
+                digests[name] = f"{name} {hashlib.sha256(self.templates[name]).hexdigest()}"
+                pending += re.findall(r'"([^"\n]+)"', self.templates[name].decode())
+        return sorted(digests.values())
 
     def _on_import(self, module: Module) -> Iterator[tuple[Module, str]]:
         """Yield the symbols that run when a module is imported: top levels of itself, its packages and its imports."""

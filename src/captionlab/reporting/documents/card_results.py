@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.documents.facts import Trained
+from captionlab.reporting.documents.passages import Passage
 from captionlab.reporting.runs.values import Row, trainings
 from captionlab.reporting.tables.evaluation_table import ENDS, UNITS
 from captionlab.reporting.tables.footnotes import OVER_IMAGES
-from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.render import MISSING, interval_cell, p_text
 
 PLACE = ("corpus", "evaluation", "retriever", "candidates", "metric")
@@ -50,29 +51,34 @@ class Results:
         return [row for row in found if row["captioner"] in self.humans]
 
     # --------------------------------------------------------------------------------------------- for people
-    def lines(self, model: Trained) -> list[str]:
-        """Return Markdown tables by corpus and evaluation; corpora that the model was trained on come first."""
+    def passages(self, model: Trained) -> list[Passage]:
+        """Return tables by corpus and evaluation; corpora that the model was trained on come first."""
         if model.section == "scorers":
-            return _matching(model.matching)
+            return [_matching(model.matching)]
         by_corpus = defaultdict[tuple[str, ...], list[Row]](list)
         for row in self.rows(model):
             by_corpus[row["corpus"], row["split"], row["evaluation"], row["decoding"]].append(row)
         if not by_corpus:
-            return [NOTHING]
+            return [Passage(NOTHING)]
         about = "" if model.section == "captioners" else "It finds images by the captions that the corpus gives them. "
-        lines = [f"{about}Values are {UNITS}. {OVER_IMAGES}", ""]
+        passages = [Passage(f"{about}Values are {UNITS}. {OVER_IMAGES}")]
         for (corpus, split, evaluation, decoding), rows in sorted(
             by_corpus.items(), key=lambda of_corpus: of_corpus[0][0] not in model.corpora
         ):
             trained = "on these images" if split == "train" else "on others of its images"
             seen = f"it was trained {trained}" if corpus in model.corpora else "it was not trained on it"
             decoded = f", decoding {decoding}" if model.section == "captioners" else ""
-            lines += [f"### {corpus}, {split}", "", f"Evaluation {evaluation}{decoded}; {seen}.", ""]
-            lines += [*self._table(model, rows), ""]
-        return lines[:-1]
+            text = f"Evaluation {evaluation}{decoded}; {seen}."
+            headings, cells = self._table(model, rows)
+            numeric = {*headings} - {"metric", "judged by"}
+            passages.append(Passage(text, headings, cells, numeric, f"{corpus}, {split}"))
+        return passages
 
-    def _table(self, model: Trained, rows: Sequence[Row]) -> list[str]:
-        """Return a table of metrics on one corpus, with the difference from the parent and the mean over trainings."""
+    def _table(self, model: Trained, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+        """Return headings and rows of a table of metrics on one corpus.
+
+        Beside the values are the differences from the parent and the means over trainings.
+        """
         of_parent = [self.differences.get((model.name, model.parent, *_place(row))) for row in rows]
         block = model.described["trainings"]
         of_mean = [self.means.get((block[0], *_place(row))) if block else None for row in rows]
@@ -90,9 +96,8 @@ class Results:
                 cells += [" ".join(_interval(apart, DIFFERENCE, f"+{form}")), _p(apart)]
             if any(of_mean):
                 cells.append(" ".join(_interval(mean, ENDS, form)))
-            lines.append([escape_markdown(cell) for cell in cells])
-        numeric = [heading not in ("metric", "judged by") for heading in headings]
-        return markdown_rows([escape_markdown(heading) for heading in headings], numeric, lines)
+            lines.append(cells)
+        return headings, lines
 
     # ----------------------------------------------------------------------------------------------- for hubs
     def for_hubs(self, model: Trained, task: str) -> list[Any]:
@@ -142,10 +147,10 @@ class Results:
             )
 
 
-def _matching(rows: Sequence[Row]) -> list[str]:
+def _matching(rows: Sequence[Row]) -> Passage:
     """Return a table of how often a scorer tells captions of an image from captions of other images, in per cent."""
     if not rows:
-        return [NOTHING]
+        return Passage(NOTHING)
     lines = []
     for row in rows:
         value, ends = _interval({key: 100 * row[key] for key in ENDS}, ENDS, ".1f")
@@ -156,7 +161,7 @@ def _matching(rows: Sequence[Row]) -> list[str]:
         "larger score than another of the same image. In per cent; intervals over images."
     )
     place = f"On the split {rows[0]['split']} of the corpus that it was trained on, which it has not seen. {explained}"
-    return [escape_markdown(place), "", *markdown_rows(headings, [False, False, True, True, True], lines)]
+    return Passage(escape_markdown(place), headings, lines, headings[2:])
 
 
 def _place(row: Row) -> tuple[Any, ...]:

@@ -15,9 +15,11 @@ import pandas as pd
 
 from captionlab.jobs.provenance import written
 from captionlab.reporting.documents.costs import TIMED_TABLES
-from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.documents.passages import Passage
+from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.parameters import flat_parameters
 from captionlab.reporting.tables.sheets import PROVENANCE
+from captionlab.reporting.templates import template
 from captionlab.storage import paths
 
 INTERVAL = ("value", "ci_low", "ci_high")
@@ -30,6 +32,8 @@ NOTHING = 1e-3
 # Rows shown of each run if the other run does not have them.
 SHOWN = 5
 FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+# Columns of a table of cells that moved.
+CELLS = ("cell", "before", "after", "change")
 NONE = "–"  # noqa: RUF001
 
 
@@ -64,16 +68,13 @@ def compare(before: FinishedRun, after: FinishedRun, costs: bool = False) -> str
 
     With `costs`, tables that contain running times are compared too; they always differ.
     """
-    lines = [
-        f"# {escape_markdown(before.name)} and {escape_markdown(after.name)}\n\n## What they were made with\n",
-        *_making(before, after),
-        "\n## What moved\n\n"
-        "A cell moved when its two 95 % intervals have no value in common. By chance alone that happens to about one "
-        "cell in two hundred, if the runs saw different images of the same kind.\n",
-    ]
-    for name in sorted((before.tables.keys() | after.tables.keys()) - (set() if costs else TIMED_TABLES)):
-        lines += [f"### {escape_markdown(name)}\n", *_changes(name, before, after), ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    names = sorted((before.tables.keys() | after.tables.keys()) - (set() if costs else TIMED_TABLES))
+    return template("comparison.md.jinja", md=escape_markdown).render(
+        before=before,
+        after=after,
+        making=_making(before, after),
+        changes={name: _changes(name, before, after) for name in names},
+    )
 
 
 # -------------------------------------------------------------------------------------------------------- making
@@ -101,7 +102,7 @@ def _parameters(made: Mapping[str, Any]) -> dict[str, str]:
     return flat_parameters({**made["params"], "input": outside})
 
 
-def _making(before: FinishedRun, after: FinishedRun) -> list[str]:
+def _making(before: FinishedRun, after: FinishedRun) -> Passage:
     lines = []
     for fact in ("commit", "device", "python"):
         found = [", ".join(sorted({str(made[fact]) for made in run.jobs.values()})) or NONE for run in (before, after)]
@@ -110,8 +111,9 @@ def _making(before: FinishedRun, after: FinishedRun) -> list[str]:
     pairs = [(before.jobs[job], after.jobs[job]) for job in before.jobs.keys() & after.jobs.keys()]
     if other := {one["rule"] for one, two in pairs if one["params"].get("code") != two["params"].get("code")}:
         lines.append(f"- code that differs: {', '.join(escape_markdown(rule) for rule in sorted(other))}")
-    lines += _table(["job", "parameter", "before", "after"], parameter_differences(before, after))
-    return lines[lines[:1] == [""] :] or ["Nothing differs."]
+    differences = parameter_differences(before, after)
+    text = "\n".join(lines) if lines or differences else "Nothing differs."
+    return Passage(text, ["job", "parameter", "before", "after"], differences)
 
 
 # --------------------------------------------------------------------------------------------------------- cells
@@ -149,9 +151,9 @@ def _shown(value: float, low: float, high: float, n: str) -> str:
     return f"{value:.2f}{interval} n = {n}"
 
 
-def _changes(name: str, before: FinishedRun, after: FinishedRun) -> list[str]:
+def _changes(name: str, before: FinishedRun, after: FinishedRun) -> list[Passage]:
     if name not in before.tables or name not in after.tables:
-        return [f"Only {escape_markdown((before if name in before.tables else after).name)} has it."]
+        return [Passage(f"Only {escape_markdown((before if name in before.tables else after).name)} has it.")]
     first, second = before.tables[name], after.tables[name]
     columns = {*first, *second}
     if columns >= {*INTERVAL}:
@@ -159,62 +161,52 @@ def _changes(name: str, before: FinishedRun, after: FinishedRun) -> list[str]:
     return _verdicts(first, second) if columns >= {*CLAIM, "verdict"} else _rows(first, second)
 
 
-def _intervals(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+def _intervals(first: pd.DataFrame, second: pd.DataFrame) -> list[Passage]:
     moved, changed = moved_cells(first, second)
     old, new = measured(first)["shown"], measured(second)["shown"]
     shared = old.index.intersection(new.index)
     without = changed[["ci_low_before", "ci_low_after"]].isna().any(axis="columns")
     within = len(changed) - without.sum()
-    lines = [f"{len(moved)} of {len(shared)} cells moved; {within} more changed within their intervals."]
-    lines += _change_table(moved)
+    moves = f"{len(moved)} of {len(shared)} cells moved; {within} more changed within their intervals."
+    passages = [_moves(moves, moved)]
     if without.any():
-        lines += ["", f"{without.sum()} without an interval changed:", *_change_table(changed[without])]
+        passages.append(_moves(f"{without.sum()} without an interval changed:", changed[without]))
     gone = [(cell, shown, NONE) for cell, shown in old.drop(shared).items()]
     come = [(cell, NONE, shown) for cell, shown in new.drop(shared).items()]
     if gone or come:
-        lines += ["", f"Only one run has a value: {len(gone)} cells before, {len(come)} after."]
-    return lines + _table(["cell", "before", "after"], [*gone[:SHOWN], *come[:SHOWN]], numeric=2)
+        text = f"Only one run has a value: {len(gone)} cells before, {len(come)} after."
+        passages.append(Passage(text, CELLS[:3], [*gone[:SHOWN], *come[:SHOWN]], CELLS[1:3]))
+    return passages
 
 
-def _change_table(cells: pd.DataFrame) -> list[str]:
+def _moves(text: str, cells: pd.DataFrame) -> Passage:
     change = (cells["value_after"] - cells["value_before"]).map("{:+.2f}".format)
     rows = zip(cells.index, cells["shown_before"], cells["shown_after"], change, strict=True)
-    return _table(["cell", "before", "after", "change"], [*rows], numeric=3)
+    return Passage(text, CELLS, [*rows], CELLS[1:])
 
 
-def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> list[Passage]:
     old, new = (rows.set_index([*CLAIM])["verdict"].to_dict() for rows in (first, second))
     claims: dict[Any, str] = {**old, **new}
     rows = [(", ".join(claim), old.get(claim, NONE), new.get(claim, NONE)) for claim in claims]
     changed = [row for row in rows if row[1] != row[2]]
-    return [f"{len(changed)} of {len(claims)} verdicts changed.", *_table(["claim", "before", "after"], changed)]
+    return [Passage(f"{len(changed)} of {len(claims)} verdicts changed.", ["claim", "before", "after"], changed)]
 
 
-def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+def _rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Passage]:
     """Return the rows that only one of two tables without intervals has. At most SHOWN rows per run are listed."""
     tables = [rows.drop(columns=[*PROVENANCE], errors="ignore") for rows in (first, second)]
     old, new = ([*rows.itertuples(index=False, name=None)] for rows in tables)
     gone, come = ([row for row in rows if row not in others] for rows, others in ((old, {*new}), (new, {*old})))
     if not gone and not come:
-        return [f"All {len(first)} rows are the same."]
+        return [Passage(f"All {len(first)} rows are the same.")]
     of_runs = zip(("before", "after"), tables, (gone, come), strict=True)
     shown = [(run, _labelled([*map(str, rows)], row)) for run, rows, apart in of_runs for row in apart[:SHOWN]]
-    return [
-        f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new.",
-        *_table(["run", "row"], shown),
-    ]
+    text = f"No intervals: {len(gone)} of {len(first)} rows are gone, {len(come)} of {len(second)} are new."
+    return [Passage(text, ["run", "row"], shown)]
 
 
 def _labelled(columns: Sequence[str], row: Sequence[str]) -> str:
     """Return the non-empty texts of a row, each after its column's name; fractions have five significant digits."""
     rounded = (f"{float(text):.5g}" if FRACTION.fullmatch(text) else text for text in row)
     return ", ".join(f"{name} {text}" for name, text in zip(columns, rounded, strict=True) if text)
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]], numeric: int = 0) -> list[str]:
-    """Return an empty line and a Markdown table; the last `numeric` columns are right-aligned.
-
-    Returns an empty list if there are no rows.
-    """
-    right = [index >= len(headings) - numeric for index in range(len(headings))]
-    return ["", *markdown_rows(headings, right, [list(map(escape_markdown, row)) for row in rows])] if rows else []

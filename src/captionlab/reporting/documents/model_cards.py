@@ -1,25 +1,24 @@
-"""Model card of a model that a run trained, in the layout of model hubs. model_card.md.jinja has its text.
+"""Model card of a model that a run trained, in the layout of model hubs.
 
 A card has only what the run knows: its config, the provenance of its jobs, and its tables. Anything else is called
 unknown.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from captionlab.reporting.claims.validity import CONDITIONS
 from captionlab.reporting.documents.card_results import Results
 from captionlab.reporting.documents.costs import clock
 from captionlab.reporting.documents.facts import Counts, Trained, Validated, many
+from captionlab.reporting.documents.passages import Passage
 from captionlab.reporting.runs.values import Row
-from captionlab.reporting.tables.formats.markdown import escape_markdown, markdown_rows
+from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.parameters import flat_parameters
+from captionlab.reporting.templates import template
 from captionlab.storage import paths
 from captionlab.userfiles.model_config import WEIGHTS
 
@@ -71,24 +70,11 @@ class Context:
     software: Row  # CITATION.cff
 
 
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {"md": escape_markdown, "many": many, "clock": clock}
-    return environment.get_template("model_card.md.jinja")
-
-
 def card_text(model: Trained, context: Context) -> str:
     """Return the model card: YAML metadata between two lines of ---, then Markdown."""
     described, made = model.described, model.made
     versions = (f"{name} {version}" for name, version in made["params"].get("versions", {}).items())
-    return _template().render(
+    return template("model_card.md.jinja", md=escape_markdown, many=many, clock=clock).render(
         model=model,
         described=described,
         made=made,
@@ -109,7 +95,7 @@ def card_text(model: Trained, context: Context) -> str:
         versions=", ".join(versions),
         file=paths.model(WEIGHTS, model.section, model.name),
         settings=_settings(model),
-        results="\n".join(context.results.lines(model)),
+        results=context.results.passages(model),
         limits=_limits(model, context),
         load=LOAD[model.section],
         export=paths.export(model.name),
@@ -139,7 +125,7 @@ def metadata(model: Trained, context: Context) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------- parts of the text
-def _data(model: Trained, context: Context) -> str:
+def _data(model: Trained, context: Context) -> Passage:
     """Return a table of the corpora that a model and its ancestors were trained on."""
     rows = []
     for ancestor in model.described["line"]:
@@ -149,7 +135,7 @@ def _data(model: Trained, context: Context) -> str:
             rejected = many(sum(counts.rejects.values()))
             rows.append([ancestor["name"], f"{corpus}, train", *of_split, rejected, licences(known)])
     headings = ["model", "corpus and split", "images", "captions", "left out of the corpus", "licence of the data"]
-    return _table(headings, [False, False, True, True, True, False], rows)
+    return Passage("", headings, rows, headings[2:5])
 
 
 def licences(corpus: Row) -> str:
@@ -168,7 +154,7 @@ def _passed(model: Trained) -> str:
     return f"epoch {snapshot['epochs']}" if "epochs" in snapshot else f"update {many(snapshot['updates'])}"
 
 
-def _settings(model: Trained) -> str:
+def _settings(model: Trained) -> Passage:
     """Return a table of the settings of the training, architecture aside."""
     settings = flat_parameters(model.made["params"]["config"]).items()
     return _pairs("setting", {key: _shown(value) for key, value in settings if not key.startswith("architecture.")})
@@ -222,9 +208,5 @@ def _shown(value: str) -> str:
     return re.sub(r"(?<![\w.~:/-])/(?:[^/'\",\[\]]+/)*(?=[^/'\",\[\]])", "", value)
 
 
-def _pairs(heading: str, values: Mapping[str, str]) -> str:
-    return _table([heading, "value"], [False, False], [[key, value] for key, value in values.items()])
-
-
-def _table(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(markdown_rows(headings, numeric, [[escape_markdown(cell) for cell in row] for row in rows]))
+def _pairs(heading: str, values: Mapping[str, str]) -> Passage:
+    return Passage("", [heading, "value"], [*values.items()])

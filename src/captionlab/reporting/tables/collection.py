@@ -8,32 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from markupsafe import Markup, escape
+
 from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.tables.formats.markdown import escape_markdown
-from captionlab.reporting.tables.formats.page import html_page
 from captionlab.reporting.tables.render import FORMATS
+from captionlab.reporting.templates import template
 from captionlab.storage.files import replacing, replacing_folder
 from captionlab.storage.paths import PICTURES
 
 File = str | os.PathLike[str]
 
 TITLE = "Tables and figures of this run"
-REPORT = "snakemake --report report.html"  # no rule makes the report, so the index cannot link to it
 # Snakemake keeps the time stamp of a folder in a file with this name.
 STAMP = ".snakemake_timestamp"
 # Part of the name of a table or figure that has a number in its paper.
 _NUMBERED = re.compile(r"(table|figure)(\d+)")
-_STYLE = """
-.groups, .figures, .tables { list-style: none; padding: 0; max-width: none; }
-.groups { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 1rem; margin: 1rem 0; }
-.figures img { display: block; width: 100%; height: 7rem; object-fit: contain; background: #fff; margin-bottom: .3rem;
-  border: 1px solid var(--line); border-radius: 3px; padding: .3rem; }
-.figures li { font-size: .85em; line-height: 1.35; }
-.tables { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: .9rem 2.5rem; }
-.tables p { margin: .1rem 0 0; color: var(--soft); font-size: .9em; }
-.formats { font-size: .85em; }
-"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +49,18 @@ class _Entry:
     sentence: str
     link: str
     links: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Entries of the index that belong to the run itself or to a paper, below a title and perhaps a citation."""
+
+    name: str
+    title: str
+    citation: str
+    pages: Sequence[_Entry]
+    figures: Sequence[_Entry]
+    tables: Sequence[_Entry]
 
 
 def collect_one(file: File, copy: File) -> None:
@@ -105,37 +107,26 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
 
     A group lists figures and tables.
     """
-    beside = f"Tables and figures in one page: <code>{REPORT}</code>, with the options of the run."
     tables, figures = list(_tables(directory)), list(_figures(directory, listed))
     pages = [
         _Entry(page, title, sentence, os.path.relpath(page, directory))
         for page, (title, sentence) in listed.pages.items()
     ]
-    valid = [one for one in tables if one.name == "validity"]
-    parts = [f"<p>{beside}</p>"]
-    lines = [f"# {TITLE}", "", *(f"[{escape_markdown(one.sentence)}]({one.link})\n" for one in valid)]
-    lines += [re.sub("</?code>", "`", beside), ""]
-    groups = [("run", "This run", ""), *((name, name, cited) for name, cited in listed.papers.items())]
-    shown = []
-    for group, title, cited in groups:
-        own = [[one for one in found if _group(one.name, listed) == group] for found in (figures, tables)]
-        if any(own) or (group == "run" and pages):
-            shown.append(f'<li><a href="#{group}">{html.escape(title)}</a></li>')
-            named = pages if group == "run" else []
-            parts += [f'<section aria-labelledby="{group}">', f'<h2 id="{group}">{html.escape(title)}</h2>']
-            parts += [f"<p>{_cited(cited)}</p>"] if cited else []
-            parts += [*_figures_html(own[0]), *_list_html([*named, *own[1]]), "</section>"]
-            lines += [f"## {escape_markdown(title)}", "", *([cited, ""] if cited else [])]
-            lines += [f"- [{escape_markdown(one.title)}]({one.link}){_rest(one.sentence)}" for one in [*named, *own[0]]]
-            for one in own[1]:
-                links = ", ".join(f"[{ending}]({link})" for ending, link in one.links.items())
-                lines.append(f"- **{escape_markdown(one.title)}** ({links}): {escape_markdown(one.sentence)}")
-            lines.append("")
-    if len(shown) > 1:
-        parts.insert(0, f'<nav aria-label="Groups"><ul class="groups">{"".join(shown)}</ul></nav>')
-    parts[:0] = [f'<p><a href="{html.escape(one.link)}">{html.escape(one.sentence)}</a></p>' for one in valid]
-    page = html_page(TITLE, "\n".join(parts), style=_STYLE, up=False)
-    return {"index.html": page, "index.md": "\n".join(lines).rstrip() + "\n"}
+    groups = []
+    for name, title, citation in (
+        ("run", "This run", ""),
+        *((name, name, cited) for name, cited in listed.papers.items()),
+    ):
+        own = [[entry for entry in entries if _group(entry.name, listed) == name] for entries in (figures, tables)]
+        groups.append(_Group(name, title, citation, pages if name == "run" else [], *own))
+    values = {
+        "title": TITLE,
+        "valid": [table for table in tables if table.name == "validity"],
+        "groups": [group for group in groups if group.pages or group.figures or group.tables],
+    }
+    page = template("index.html.jinja", cited=_cited).render(values)
+    text = template("index.md.jinja", md=escape_markdown).render(values)
+    return {"index.html": page, "index.md": text.rstrip() + "\n"}
 
 
 def _tables(directory: Path) -> Iterator[_Entry]:
@@ -186,36 +177,9 @@ def _group(name: str, listed: Listed) -> str:
     return start if start in listed.papers else "run"
 
 
-def _cited(citation: str) -> str:
+def _cited(citation: str) -> Markup:
     """Return a Markdown citation as HTML; the text between stars is the title."""
-    return re.sub(r"\*(.+?)\*", r"<cite>\1</cite>", html.escape(citation))
-
-
-def _rest(sentence: str) -> str:
-    return f": {escape_markdown(sentence)}" if sentence else ""
-
-
-def _figures_html(figures: Sequence[_Entry]) -> list[str]:
-    items = []
-    for one in figures:
-        title, link = html.escape(one.title), html.escape(one.link)
-        others = " · ".join(f'<a href="{html.escape(file)}">{ending}</a>' for ending, file in one.links.items())
-        items.append(
-            f'<li><a href="{link}"><img src="{link}" alt="" loading="lazy">{title}</a>'
-            f"{f'<br>{others}' if others else ''}</li>"
-        )
-    return ['<ul class="figures">', *items, "</ul>"] if items else []
-
-
-def _list_html(entries: Sequence[_Entry]) -> list[str]:
-    items = []
-    for one in entries:
-        links = " · ".join(f'<a href="{html.escape(file)}">{ending}</a>' for ending, file in one.links.items())
-        items.append(
-            f'<li><a href="{html.escape(one.link)}">{html.escape(one.title)}</a>'
-            f'<p>{html.escape(one.sentence)}</p>{f"""<span class="formats">{links}</span>""" if links else ""}</li>'
-        )
-    return ['<ul class="tables">', *items, "</ul>"] if items else []
+    return Markup(re.sub(r"\*(.+?)\*", r"<cite>\1</cite>", str(escape(citation))))
 
 
 def _text_of(tag: str, page: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from captionlab.reporting.tables.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
-from captionlab.storage.paths import PICTURES
+from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
@@ -56,37 +56,88 @@ def latex(table: Table) -> str:
     numbered = _NUMBERED.fullmatch(table.title)
     title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
     caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
-    label = f"tab:{re.sub('[^A-Za-z0-9-]', '-', table.name)}"
     notes = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes_of(table).items()]
     notes += map(escape_latex, remarks_of(table))
     notes += [f"As in {escape_latex(numbered['where'])}."] if numbered else []
-    first = [rf"\caption{{{caption}}}", rf"\label{{{label}}}\medskip"]
-    again = [rf"\textit{{Table~\ref{{{label}}}, continued}}\par\medskip"]
-    lines = [r"% Packages: adjustbox, amssymb, array, booktabs, graphicx; \usepackage[T1]{fontenc}"]
-    if pictures_of(table):
-        lines.append(
-            rf"% Pictures are in {PICTURES}/ beside this file, whose folder is to be named: \graphicspath{{{{.../}}}}"
-        )
-    lines += [f"% {' '.join(sentence.split())}" for sentence in table.made]
-    parts = [*shape.tabulars(), *_below(notes, shape.characters)]
-    for place, held in enumerate(_floats(parts, len(caption) / shape.characters + 2)):
-        lines += [rf"\begin{{{shape.environment}}}", r"\centering", *(again if place else first)]
-        lines += [line for part in held for line in part.lines]
-        lines.append(rf"\end{{{shape.environment}}}")
-    return "\n".join(lines) + "\n"
+    parts: list[_Note | _Tabular] = [*shape.tabulars(), *(_Note(note, shape.characters) for note in notes)]
+    return template("table.tex.jinja", tex=escape_latex, wrapped=_wrapped).render(
+        table=table,
+        shape=shape,
+        caption=caption,
+        label=f"tab:{re.sub('[^A-Za-z0-9-]', '-', table.name)}",
+        notes=notes_of(table),
+        pictures=pictures_of(table),
+        floats=_floats(parts, len(caption) / shape.characters + 2),
+    )
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A tabular or a note, and how many lines of the page it takes."""
+class _Note:
+    """A note below a table, as LaTeX, and how many characters a line has."""
 
-    lines: Sequence[str]
+    note: str
+    characters: int
+
+    @property
+    def height(self) -> float:
+        """The lines of the page that the note takes."""
+        return 0.85 * math.ceil(len(self.note) / self.characters) + 0.1
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row with the heading and the picture of its block, and how many lines it takes."""
+
+    block: tuple[str, str]
+    cells: Sequence[Cell]
     height: float
 
 
-def _floats(parts: Sequence[_Part], caption: float) -> list[list[_Part]]:
+@dataclass(frozen=True)
+class _Panel:
+    """Columns that stand beside each other, by their indices, with their head.
+
+    `widths` has the share of the line for each column of long texts. `groups` has the first column, the number of
+    columns and the lines of the heading of each group, or nothing if no column has a group. `headings` has the lines
+    of each column's heading, and the lines of its detail.
+    """
+
+    columns: Sequence[int]
+    widths: Mapping[int, float]
+    groups: Sequence[tuple[int, int, Sequence[str]]]
+    headings: Mapping[int, tuple[Sequence[str], Sequence[str]]]
+
+    @property
+    def height(self) -> int:
+        """The lines that the head takes."""
+        stacks = [
+            len(lines) + len(small) for index, (lines, small) in self.headings.items() if index not in self.widths
+        ]
+        groups = 1 + max(1, *(len(lines) for *_, lines in self.groups)) if self.groups else 0
+        return groups + max([1, *stacks])
+
+
+@dataclass(frozen=True)
+class _Tabular:
+    """Some rows of a panel."""
+
+    panel: _Panel
+    rows: Sequence[_Row]
+
+    @property
+    def height(self) -> float:
+        """The lines of the page that the tabular takes."""
+        return 0.95 * sum(row.height for row in self.rows) + self.panel.height + 2
+
+    def blocks(self) -> Iterator[tuple[tuple[str, str], list[_Row]]]:
+        """Yield heading and picture of each block with its rows."""
+        for block, rows in groupby(self.rows, key=lambda row: row.block):
+            yield block, list(rows)
+
+
+def _floats(parts: Sequence[_Note | _Tabular], caption: float) -> list[list[_Note | _Tabular]]:
     """Return the parts that stand on each page together; the caption is on the first page."""
-    pages: list[list[_Part]] = [[]]
+    pages: list[list[_Note | _Tabular]] = [[]]
     for part in parts:
         if pages[-1] and caption + sum(one.height for one in pages[-1]) + part.height > PAGE:
             pages.append([])
@@ -95,51 +146,46 @@ def _floats(parts: Sequence[_Part], caption: float) -> list[list[_Part]]:
     return pages
 
 
-def _below(notes: Sequence[str], characters: int) -> Iterator[_Part]:
-    """Yield the notes as parts, so that no note is broken across pages."""
-    for note in notes:
-        text = [r"\begin{minipage}{\linewidth}\footnotesize\raggedright", rf"{note}\strut", r"\end{minipage}\par"]
-        yield _Part(text, 0.85 * math.ceil(len(note) / characters) + 0.1)
-
-
 class _Shape:
     """The layout of a table: across the page or in a column, and the widths of its columns."""
 
+    detail = 24  # characters in a line of small text below a number
+    long_heading = 2 * SHORT  # characters of a block's heading from which it is broken into lines
+
     def __init__(self, table: Table):
-        self.table, self.notes = table, notes_of(table)
+        self.table = table
         cells = [cell for block in table.blocks for row in block.rows for cell in row]
         narrow = len(table.columns) <= 4 and not pictures_of(table) and all(len(cell.text) <= SHORT for cell in cells)
         self.environment, self.characters = ("table", COLUMN) if narrow else ("table*", ACROSS)
         # Intervals stand below their values, or beside them if the table is too long for that.
         self.stacked = sum(len(block.rows) for block in table.blocks) <= 12
 
-    def tabulars(self) -> Iterator[_Part]:
+    def tabulars(self) -> Iterator[_Tabular]:
         """Yield panels of columns, each cut between rows if it is longer than a page."""
         for columns in panels_of(self.table):
-            widths = self._widths(columns)
-            head, kinds = self._head(columns, widths), "".join(self._kind(index, widths) for index in columns)
+            panel = self._panel(columns)
             pictures = iter(pictures_of(self.table))
-            rows: list[tuple[str, str, float]] = []  # heading of the block, the row, its number of lines
+            rows: list[_Row] = []
             for block in self.table.blocks:
-                heading = self._heading(block.heading, len(columns), next(pictures) if block.image else "")
+                heading = block.heading, next(pictures) if block.image else ""
                 tall = (6.0 if block.image else 0.2) + math.ceil(len(block.heading) / self.characters)
                 for place, row in enumerate(block.rows):
-                    height = max(self._height(row[index], widths.get(index)) for index in columns)
-                    text = " & ".join(self._cell(row[index], index) for index in columns) + r" \\"
-                    rows.append((heading, text, height + (0 if place else tall)))
+                    height = max(self._height(row[index], panel.widths.get(index)) for index in columns)
+                    rows.append(_Row(heading, row, height + (0 if place else tall)))
             for held in _cut(rows):
-                yield self._tabular(kinds, head, held)
+                yield _Tabular(panel, held)
 
-    def _tabular(self, kinds: str, head: Sequence[str], rows: Sequence[tuple[str, str, float]]) -> _Part:
-        lines = [
-            r"\begin{adjustbox}{max width=\linewidth, max totalheight=.85\textheight}\small",
-            rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *head,
-        ]  # fmt: skip
-        for heading, held in groupby(rows, key=lambda row: row[0]):
-            lines += [r"\midrule", *([heading] if heading else []), *(text for _, text, _ in held)]
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{adjustbox}\par\medskip"]
-        of_head = sum(1 + max(cell.count(r" \\ ") for cell in line.split(" & ")) for line in head)
-        return _Part(lines, 0.95 * sum(height for *_, height in rows) + of_head + 2)
+    def _panel(self, columns: Sequence[int]) -> _Panel:
+        shown = {index: self.table.columns[index] for index in columns}
+        groups = list(groups_of([*shown.values()]))
+        return _Panel(
+            columns,
+            self._widths(columns),
+            [(start, count, _wrapped(group, 12 * count)) for start, group, count in groups]
+            if any(group for _, group, _ in groups)
+            else [],
+            {index: (_wrapped(column.heading, 16), _wrapped(column.detail, 18)) for index, column in shown.items()},
+        )
 
     def _widths(self, columns: Sequence[int]) -> dict[int, float]:
         """Return the share of the line for each column of long texts, from the width that other columns leave."""
@@ -147,73 +193,33 @@ class _Shape:
         for index in columns:
             cells = [row[index] for block in self.table.blocks for row in block.rows]
             lengths[index] = max((max(len(cell.text), 0.7 * len(cell.detail)) for cell in cells), default=0.0)
-        long = {index: min(lengths[index], 120.0) for index in columns if self._is_long(index, lengths[index])}
+        long = {
+            index: min(length, 120.0)
+            for index, length in lengths.items()
+            if length > SHORT and not self.table.columns[index].numeric
+        }
         others = sum(length / self.characters + 0.04 for index, length in lengths.items() if index not in long)
         left = max(0.94 - others - 0.04 * len(long), 0.25 * len(long))
         narrowest = 1.8 * WORD / self.characters  # a piece of capital letters fits in
         return {index: max(narrowest, left * length / sum(long.values())) for index, length in long.items()}
 
-    def _is_long(self, index: int, length: float) -> bool:
-        return not self.table.columns[index].numeric and length > SHORT
-
-    def _kind(self, index: int, widths: dict[int, float]) -> str:
-        if index in widths:
-            return rf">{{\raggedright\arraybackslash}}p{{{widths[index]:.3f}\linewidth}}"
-        return "r" if self.table.columns[index].numeric else "l"
-
-    def _head(self, columns: Sequence[int], widths: Mapping[int, float]) -> list[str]:
-        """Return the rows of the head: groups with a rule below each, if there are any, and the columns."""
-        shown = [self.table.columns[index] for index in columns]
-        groups, lines = list(groups_of(shown)), []
-        if any(group for _, group, _ in groups):
-            heads = [
-                rf"\multicolumn{{{count}}}{{c}}{{{_stack(_wrapped(group, 12 * count), 'b', 'c')}}}"
-                if group
-                else " & " * (count - 1)
-                for _, group, count in groups
-            ]
-            rules = [rf"\cmidrule(lr){{{start + 1}-{start + count}}}" for start, group, count in groups if group]
-            lines = [" & ".join(heads) + r" \\", "".join(rules)]
-        headings = []
-        for index, column in zip(columns, shown, strict=True):
-            texts = [*_wrapped(column.heading, 16), *_small(column.detail, 18)]
-            stacked = _stack(texts, "b", "r" if column.numeric else "l")
-            headings.append(" ".join(texts) if index in widths else stacked)
-        return [*lines, " & ".join(headings) + r" \\"]
-
-    def _heading(self, text: str, columns: int, picture: str) -> str:
-        """Return a block's heading across the table, below its picture."""
-        if not text:
-            return ""
-        kind = r"p{.95\linewidth}" if len(text) > 2 * SHORT else "l"
-        image = rf"\includegraphics[height=6em]{{{PICTURES}/{picture}}}"
-        above = rf"\multicolumn{{{columns}}}{{l}}{{{image}}} \\" + "\n" if picture else ""
-        return above + rf"\multicolumn{{{columns}}}{{{kind}}}{{\textit{{{escape_latex(text)}}}}} \\*"
-
-    def _cell(self, cell: Cell, index: int) -> str:
-        text = rf"\textbf{{{escape_latex(cell.text)}}}" if cell.best else escape_latex(cell.text)
-        text += rf"\textsuperscript{{{self.notes[cell.note]}}}" if cell.note else ""
-        if self.stacked and self.table.columns[index].numeric:
-            return _stack([text, *_small(cell.detail, 24)], "t", "r")
-        return " ".join([text, *_small(cell.detail, 10**6)])
-
     def _height(self, cell: Cell, width: float | None) -> float:
         """Return the number of lines of a cell."""
         if width is not None:
             return math.ceil((len(cell.text) + 0.7 * len(cell.detail)) / (width * self.characters * 0.85))
-        return 1.0 + (0.75 * math.ceil(len(cell.detail) / 24) if self.stacked else 0.0)
+        return 1.0 + (0.75 * math.ceil(len(cell.detail) / self.detail) if self.stacked else 0.0)
 
 
-def _cut(rows: Sequence[tuple[str, str, float]]) -> Iterator[Sequence[tuple[str, str, float]]]:
+def _cut(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     """Yield as many rows at a time as a page holds, without cutting short blocks.
 
     Without rows, yields one empty sequence.
     """
     start = 0
-    while sum(height for *_, height in rows[start:]) > ROWS:
-        heights = list(accumulate(height for *_, height in rows[start:]))
+    while sum(row.height for row in rows[start:]) > ROWS:
+        heights = list(accumulate(row.height for row in rows[start:]))
         end = start + max(1, sum(height <= ROWS for height in heights))
-        block = next((place for place in range(end, start, -1) if rows[place][0] != rows[place - 1][0]), end)
+        block = next((place for place in range(end, start, -1) if rows[place].block != rows[place - 1].block), end)
         end = block if heights[block - start - 1] > ROWS / 2 else end
         yield rows[start:end]
         start = end
@@ -236,15 +242,3 @@ def _character(character: str) -> str:
 
 def _wrapped(text: str, width: int) -> list[str]:
     return [escape_latex(line) for line in textwrap.wrap(text, width, break_long_words=False)]
-
-
-def _small(text: str, width: int) -> list[str]:
-    return [rf"{{\scriptsize {line}}}" for line in _wrapped(text, width)]
-
-
-def _stack(lines: Sequence[str], place: str, side: str) -> str:
-    """Return lines stacked in a cell."""
-    if len(lines) <= 1:
-        return "".join(lines)
-    stacked = r" \\ ".join(lines)
-    return rf"\begin{{tabular}}[{place}]{{@{{}}{side}@{{}}}}{stacked}\end{{tabular}}"

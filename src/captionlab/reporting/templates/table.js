@@ -1,8 +1,3 @@
-"""Script of an HTML page with a table, for sorting and hiding columns. Without it the whole table is shown."""
-
-# Rows are sorted within their block. The sort key is a cell's data-value, or else the number or text at the start of
-# its first line. Cells without a number or text come last.
-SCRIPT = """
 const region = document.querySelector(".scroll"), table = region.querySelector("table");
 const heads = [...table.querySelectorAll("th[data-column]")].sort((a, b) => a.dataset.column - b.dataset.column);
 const groups = [...table.querySelectorAll("th[scope=colgroup]")];
@@ -14,8 +9,8 @@ const blocks = [...table.tBodies].map((body) => ({
 // ------------------------------------------------------------------------------------------------------------ sorting
 function keyOf(cell, numeric) {
   const text = cell.firstChild ? cell.firstChild.textContent.trim() : "";
-  if (!numeric) return text === "" || text === "\\u2013" ? null : text;
-  const number = parseFloat(cell.dataset.value ?? text.replace("\\u2212", "-").replace(/^[^0-9.+-]+/, ""));
+  if (!numeric) return text === "" || text === "\u2013" ? null : text;
+  const number = parseFloat(cell.dataset.value ?? text.replace("\u2212", "-").replace(/^[^0-9.+-]+/, ""));
   return Number.isNaN(number) ? null : number;
 }
 
@@ -129,4 +124,3 @@ moved.observe(document.body);
 for (const event of ["wheel", "touchstart", "pointerdown", "keydown"]) {
   window.addEventListener(event, () => moved.disconnect(), { once: true, passive: true });
 }
-""".strip()
