@@ -379,6 +379,8 @@ def test_decoding_is_read_from_a_config():
             "repetition_penalty",
         ),
         ({"kind": "greedy"}, "max_tokens"),
+        ({"kind": "nucleus", "max_tokens": 5}, "'nucleus'.*greedy, sample, beam"),
+        ({"max_tokens": 5}, "decoding.kind is None"),
     ],
 )
 def test_a_wrong_decoding_is_refused(block, key):

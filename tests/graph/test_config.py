@@ -273,7 +273,7 @@ def test_the_example_is_accepted():
         (
             "decodings.beam",
             {"kind": "beam", "max_tokens": 10, "beams": 2, "rules": "camel", "repetition_penalty": 1.2},
-            "decodings.beam.repetition_penalty is for beam search as transformers has it",
+            "decodings.beam.repetition_penalty is for `rules: transformers`",
         ),
         ("decodings.greedy.top_p", 0.9, "decodings.greedy has no key 'top_p', which sample can have"),
         (

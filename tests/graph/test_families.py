@@ -255,7 +255,7 @@ import torch
 from captionlab.captioners.images import stream_images
 from captionlab.captioners.store import load_captioner, save_captioner
 from captionlab.plugins import family_class
-from support.decodings import decoding_of
+from captionlab.config.evaluations import read_decoding
 from captionlab.generation.decoding import decode
 
 family, folder, *tables = sys.argv[1:]
@@ -267,7 +267,7 @@ assert captioner.family == family
 for visual in stream_images(captioner, tokenizer, tables, ["1", "2"], 2):
     print(len(visual.features if family == "regional" else visual))
     visual = visual.features if family == "regional" else visual
-    print(decode(captioner, visual, decoding_of("greedy", 3), tokenizer).tokens.tolist())
+    print(decode(captioner, visual, read_decoding({"kind": "greedy", "max_tokens": 3}), tokenizer).tokens.tolist())
 """
 
 

@@ -41,7 +41,7 @@ if len(sys.argv) > 1:
 TRAINING = """
 import torch
 from captionlab.captioners.newfc.captioner import NewFC
-from support.decodings import decoding_of
+from captionlab.config.evaluations import read_decoding
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatches
 from captionlab.training.objectives.best_of.objective import BestOf
@@ -53,7 +53,7 @@ captioner = NewFC(6, width=6, input_width=5, vocabulary=tokenizer.size, dropout=
 def reward(batch, captions):
     return torch.tensor([caption.count("red") / 3 for caption in captions]), {}
 
-objective = BestOf(tokenizer, decoding_of("sample", 3), reward, samples=8)
+objective = BestOf(tokenizer, read_decoding({"kind": "sample", "max_tokens": 3}), reward, samples=8)
 optimizer = torch.optim.Adam(captioner.parameters(), lr=0.1)
 batches = ImageBatches(torch.randn(8, 6), size=8, seed=1)
 for step in range(60):

@@ -26,7 +26,7 @@ rule read_judgements:
         `results/evaluation/{judgements}/{judgements}/`
     ratings: captionlab.judgements.schemas.RATINGS
     preferences: captionlab.judgements.schemas.PREFERENCES
-    images: captionlab.storage.schemas.IMAGES. Only images with judged captions
+    images: captionlab.storage.schemas.IMAGES. The table has only images with judged captions
     captions: captionlab.storage.schemas.CAPTIONS. References that are candidates themselves are left out
     objects: captionlab.storage.schemas.OBJECTS
     generated: captionlab.storage.schemas.GENERATED. The captions are the candidates

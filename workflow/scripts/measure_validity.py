@@ -1,5 +1,7 @@
 """Measure the conditions that must hold in a run for its experiments to be meaningful."""
 
+from functools import partial
+
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
 from captionlab.reporting.claims import validity
@@ -32,11 +34,10 @@ def main(snakemake):
         for name, path in by_owner(inputs.rewards).items()
     }
     claims = [row for path in inputs.claims for row in read_records(path)]
-    captions = {paths.captioner_of(path): read_table(path, GENERATED) for path in inputs.captions}
-    references = {corpus: read_table(path, CAPTIONS) for corpus, path in by_owner(inputs.references).items()}
-    objects = {
-        corpus: read_table(path, OBJECTS, ["image_id", "label"]) for corpus, path in by_owner(inputs.objects).items()
-    }
+    # Tables are read one at a time, when they are asked for: together they may not fit into memory.
+    captions = {paths.captioner_of(path): partial(read_table, path, GENERATED) for path in inputs.captions}
+    references = {corpus: partial(read_table, path, CAPTIONS) for corpus, path in by_owner(inputs.references).items()}
+    objects = {corpus: partial(read_table, path, OBJECTS) for corpus, path in by_owner(inputs.objects).items()}
     notes: list[str] = []
     findings = [
         *validity.retrieval_findings(summary, params.corpus, params.humans, params.rewarding),
@@ -44,7 +45,7 @@ def main(snakemake):
         *validity.reward_findings(changes, params.rewarded),
         *validity.participants_findings(accuracy, params.study_human),
         *validity.matching_findings(matching),
-        *word_findings(captions, references.values(), params.seed),
+        *word_findings(captions, references, params.seed),
         *validity.power_findings(claims),
     ]
     notes += validity.power_notes(claims)

@@ -38,6 +38,11 @@ class Decoding(Model):
         """Return the number of captions that are generated for an image."""
         return 1
 
+    @property
+    def rows_per_image(self) -> int:
+        """Return the number of captions of an image that are computed at the same time."""
+        return self.captions_per_image
+
 
 class Greedy(Decoding):
     """The most probable token at each step."""
@@ -79,6 +84,11 @@ class Beam(Decoding):
         "`rules: transformers`; 1 by default",
     )
 
+    @property
+    def rows_per_image(self) -> int:
+        """Return the number of beams of an image."""
+        return self.beams
+
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence for each key that the implementation of the beam search does not have."""
         if self.rules != "transformers" and self.length_penalty is not None:
@@ -95,6 +105,8 @@ AnyDecoding = Annotated[Decoding, cases_by("kind", lambda: DECODINGS)]
 
 def read_decoding(block: Mapping[str, Any]) -> Decoding:
     """Return the decoding of a checked block of a config. Raises ValueError for a block that breaks its model."""
+    if block.get("kind") not in DECODINGS:
+        raise ValueError(f"decoding.kind is {block.get('kind')!r}; it must be {', '.join(DECODINGS)}")
     return DECODINGS[block["kind"]].model_validate(dict(block))
 
 

@@ -18,7 +18,7 @@ MetricInput = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
-    """Facts of a table of scores. A row is a caption, for each scorer or encoder if the metric uses several."""
+    """Facts of a table of scores: a row for each caption and, if there are several, for each scorer or encoder."""
 
     place: int
     """rank of its metrics among the metrics of other tables"""

@@ -31,13 +31,13 @@ ROLE_VALUES = TableSchema(
 )
 ROLE_DIFFERENCES = TableSchema(
     "differences between roles",
-    "a difference of a measure between two sets of captions of the same images",
+    "a difference between two values of a measure, or between a value and a fixed value",
     (*_PLACE, "against"),
     **_PLACE,
-    against=Column(_STRING, "role or construction whose value is subtracted"),
+    against=Column(_STRING, "name of the value that is subtracted: a role, a construction, a layer or a fixed value"),
     own=Column(
         pa.bool_(),
-        "whether the template is for a captioner that the scorer rewarded; missing without a template",
+        "whether the template has the name of the scorer; missing without a template",
         nullable=True,
     ),
     difference=Column(_DOUBLE, "mean over seeds of the difference; for perplexity, the difference of geometric means"),

@@ -208,7 +208,7 @@ def replayed(captioner: Captioner[Any], visual: Any, decoding: Decoding) -> Any:
     if not captioner.replayable or captioner.adapters is not None:
         return captioner
     moving = isinstance(decoding, Beam)
-    copies = decoding.beams if isinstance(decoding, Beam) else decoding.captions_per_image
+    copies = decoding.rows_per_image
     key = (
         visual.shape, visual.dtype, decoding.max_tokens, moving, copies, captioner.training,
         torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"), torch.get_float32_matmul_precision(),

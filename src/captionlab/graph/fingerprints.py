@@ -5,7 +5,7 @@ followed through its imports, absolute and relative, at the top of a module or i
 definitions that it uses. Functions that are not reached, comments, docstrings and layout do not count. A module that
 cannot be followed exactly (it is used as a value, or star-imported) counts as a whole. The modules of PLUMBING, on
 which no result depends, are not followed. A file in a folder TEMPLATES belongs to the definitions that name it in a
-literal text, together with the files that it names in quotation marks.
+literal text, together with the files that it names.
 """
 
 import ast
@@ -13,7 +13,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import sys
 import time
 from collections import defaultdict
@@ -32,10 +31,12 @@ WHOLE = "*"
 TEMPLATES = "templates"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DAYS = 30  # for which fingerprints are kept; if they are needed later, they are computed again
-# Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job.
+# Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job, and the base of the
+# config's models, which only says what is wrong with a config.
 PLUMBING = frozenset(
     f"captionlab.{name}"
     for name in (
+        "config.model",
         "jobs.failures",
         "jobs.progress",
         "jobs.provenance",
@@ -86,7 +87,7 @@ class Repository:
         self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
         self.templates = defaultdict[str, bytes](bytes)  # the contents of all files of a name
         for path in (path for root in roots for path in sorted(root.rglob(f"{TEMPLATES}/*.*"))):
-            if path not in self.sources:
+            if path.is_file() and path not in self.sources:
                 self.templates[path.name] += path.read_bytes()
         self._modules: dict[str, Module | None] = {}
         self._scripts: dict[Path, Module] = {}
@@ -174,7 +175,7 @@ class Repository:
             name = pending.pop()
             if isinstance(name, str) and name in self.templates and name not in digests:
                 digests[name] = f"{name} {hashlib.sha256(self.templates[name]).hexdigest()}"
-                pending += re.findall(r'"([^"\n]+)"', self.templates[name].decode())
+                pending += [other for other in self.templates if other.encode() in self.templates[name]]
         return sorted(digests.values())
 
     def _on_import(self, module: Module) -> Iterator[tuple[Module, str]]:
@@ -272,13 +273,22 @@ def _remove_old(folder: Path) -> None:
 
 
 def _without_documentation(tree: ast.Module) -> ast.Module:
-    """Remove docstrings, and descriptions of keys of a config."""
+    """Remove docstrings, also those of fields, and descriptions of keys of a config."""
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, *_DEFINITIONS)) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, (ast.Module, *_DEFINITIONS)):
+            node.body = [statement for statement in node.body if not _is_text(statement)] or [ast.Pass()]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Field":
             node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
     return tree
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Return whether a statement is only a text."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:

@@ -45,9 +45,9 @@ class Retrieving:
         return [{**asdict(source), "addresses": [*source.addresses]} for source in self.retrieval.fetchable]
 
     def said(self) -> dict[str, str]:
-        """Return advice by the error message of each missing file and folder; empty if the file is fetched."""
+        """Return advice by the error message of each missing path; it is empty if the run fetches the path itself."""
         found = {}
-        # Files to be fetched by hand come last: a folder may hold both kinds, and then the advice counts.
+        # Files to be fetched by hand come last: a folder may hold both kinds, and later entries replace earlier ones.
         for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
             for place in map(Path, source.places):
                 for path in (place, *place.parents):

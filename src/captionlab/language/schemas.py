@@ -54,7 +54,8 @@ PATTERNS = TableSchema(
     rank=Column(_INT, "rank among patterns of the same source, model and role, from 1; mined ones by share"),
     pattern=Column(_STRING, "the pattern, as captionlab.language.patterns reads it"),
     start=Column(
-        _DOUBLE, "share of captions with a matching start; a later prefix does not count captions with an earlier one"
+        _DOUBLE,
+        "share of captions with a matching start; a later published prefix does not count captions with an earlier one",
     ),
     whole=Column(_DOUBLE, "share of captions that follow it to their last word"),
     n=Column(_INT, "captions"),

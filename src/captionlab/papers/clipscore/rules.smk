@@ -16,7 +16,7 @@ def is_simulated(label):
 
 
 def judged_labels(*labels):
-    """Return the paper's labels (or of `labels`) for which the config has judgements, in the order of tables."""
+    """Return those of `labels`, by default all labels of the paper, for which the config has judgements."""
     return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
 
 

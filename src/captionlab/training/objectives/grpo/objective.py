@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from captionlab.config.evaluations import Decoding, read_decoding
+from captionlab.config.evaluations import Sample
 from captionlab.generation.decoding import decode
 from captionlab.jobs.processes import gathered
 from captionlab.networks.tokenizer import Tokenizer
@@ -59,7 +59,7 @@ class Grpo(Objective):
     """
 
     tokenizer: Tokenizer
-    decoding: Decoding
+    decoding: Sample
     """a plain sample: with a temperature, or tokens left out, captions would not be drawn from `p_old`"""
     reward: Reward
     samples: int = 8
@@ -178,6 +178,6 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     """Return the objective of a config block, and batches of images, each used for several updates."""
     parent = frozen_parent(data.captioner) if config["kl"] else None
     settings = {name: config[name] for name in ("samples", "clip", "kl")}
-    decoding, reward = read_decoding(config["decoding"]), build_reward(config["reward"], data)
+    decoding, reward = Sample.model_validate(config["decoding"]), build_reward(config["reward"], data)
     objective = Grpo(data.tokenizer, decoding, reward, parent=parent, **settings)
     return objective, ImageBatches(data.visual, updates=config["updates"], **data.order)
