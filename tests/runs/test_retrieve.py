@@ -69,7 +69,7 @@ def run(tmp_path_factory):
 
 def test_a_plan_fetches_nothing_and_names_the_job(run):
     said = run("--dry-run")
-    assert "fetch what is missing below" in said
+    assert "fetch missing files below" in said
     assert "read the corpus coco" in said
     assert not run.data.exists()
 
