@@ -162,7 +162,7 @@ class Setting:
         return Reinforce(
             generate=watch.stage("generation", lambda model, visual: decode(model, visual, decoding, self).tokens),
             decode=self.in_words,
-            end=self.end,
+            ends=(self.end,),
             reward=watch.stage("reward", reward),
             baseline=RunningMean(),
             dropout=dropout,

@@ -61,7 +61,7 @@ class Vocabulary:
     """A vocabulary of which only the end token is known."""
 
     def __init__(self, end: int):
-        self.end = end
+        self.end, self.ends = end, (end,)
 
 
 END, BERT_END = Vocabulary(GPT2_VOCABULARY - 1), Vocabulary(102)
@@ -85,7 +85,7 @@ def finetune(device: str, precision: str, batch: int) -> Task:
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, END).tokens,
         decode=in_words,
-        end=END.end,
+        ends=END.ends,
         reward=Discriminative("discriminative", clip.embed_texts, visual, batch, 100.0),
         baseline=RunningMean(),
     )

@@ -22,9 +22,9 @@ import torch
 from products import torch_products
 from torch import Tensor
 
+from captionlab.captioners.decoded import Decoded
 from captionlab.captioners.vinvl.captioner import CAPTION, Vinvl
 from captionlab.config.evaluations import Beam, Decoding
-from captionlab.generation.contract import Decoded
 from captionlab.generation.decoding import decode
 from captionlab.regions.tagged_regions import TaggedRegions
 
@@ -41,6 +41,8 @@ class Vocabulary:
 
 class Ours:
     """The captioner as it is."""
+
+    generates = False
 
     def __init__(self, captioner: Vinvl):
         self.captioner, self.operations = captioner, 0
@@ -71,6 +73,8 @@ class Ours:
 
 class PlainLoop:
     """The captioner without memory."""
+
+    generates = False
 
     def __init__(self, captioner: Vinvl):
         self.captioner, self.operations = captioner, 0
@@ -106,6 +110,8 @@ class CachedPath:
     As there, each image is there once for each beam from the first step on, and the output layer reads all word pieces
     of a step. Not as there, the memory follows the beams.
     """
+
+    generates = False
 
     def __init__(self, captioner: Vinvl, beams: int):
         self.captioner, self.beams, self.operations = captioner, beams, 0

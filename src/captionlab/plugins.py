@@ -97,9 +97,9 @@ def family_class(package: str, family: str) -> Any:
 
 
 class Member:
-    """A model of a family, which has the name of the folder of the module that defines it."""
+    """A model of a family, which has the name of the folder of the module that defines it, with hyphens."""
 
     @property
     def family(self) -> str:
         """Return the name of the family."""
-        return type(self).__module__.split(".")[-2]
+        return type(self).__module__.split(".")[-2].replace("_", "-")

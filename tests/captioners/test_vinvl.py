@@ -79,6 +79,8 @@ def captions(rows: int, length: int, seed: int = 0) -> Tensor:
 class Again:
     """The same captioner without any memory: the whole sequence goes through all layers at every step."""
 
+    generates = False
+
     def __init__(self, captioner: Vinvl):
         self.captioner = captioner
 

@@ -32,6 +32,8 @@ class State:
 class Table:
     """Logits of the next token by image, position and last token; `visual` are the numbers of the images."""
 
+    generates = False
+
     def __init__(self, images: int, positions: int, seed: int, sharpness: float = 2.0, end: float = 0.0):
         generator = torch.Generator().manual_seed(seed)
         self.table = sharpness * torch.randn(images, positions, TOKENS + 1, TOKENS, generator=generator)

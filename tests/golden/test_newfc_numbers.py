@@ -87,7 +87,7 @@ def test_greedy_captions(captioner, visual):
     theirs = TENSORS["out.greedy_seq"]
     assert decoded.tokens.tolist() == theirs[:, : decoded.tokens.shape[1]].tolist()
     assert not theirs[:, decoded.tokens.shape[1] :].any()
-    log_prob = (chosen("greedy_logprobs", theirs) * through_end(theirs, END)).sum(1)
+    log_prob = (chosen("greedy_logprobs", theirs) * through_end(theirs, [END])).sum(1)
     torch.testing.assert_close(decoded.log_prob, log_prob, rtol=0, atol=1e-5)
 
 
@@ -104,6 +104,6 @@ def test_beam_captions(captioner, visual, beams):
 
 def test_log_probs_of_samples(captioner, visual):
     tokens = TENSORS["in.sample_seq"]
-    mask = through_end(tokens, END)
+    mask = through_end(tokens, [END])
     ours = captioner.log_probs(visual.repeat_interleave(2, dim=0), tokens, mask)
     torch.testing.assert_close(ours, TENSORS["out.sample_token_logprob"] * mask, rtol=0, atol=1e-5)

@@ -72,7 +72,7 @@ def finetune(folder, device, precision="float32", fails_after=None, dropout=Fals
         Stopping(
             generate=lambda model, visual: decode(model, visual, decoding, Vocabulary()).tokens,
             decode=lambda tokens: [" ".join(f"w{token}" for token in row if token != END) for row in tokens.tolist()],
-            end=END,
+            ends=(END,),
             reward=Discriminative("discriminative", clip.embed_texts, visual, BATCH, 5.0),
             baseline=RunningMean(),
             dropout=dropout,

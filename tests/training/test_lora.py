@@ -133,7 +133,7 @@ def test_reinforce(both):
     objective = Reinforce(
         generate=lambda model, images: decode(model, images, sampling, TOKENIZER).tokens,
         decode=lambda tokens: TOKENIZER.decode(tokens.tolist()),
-        end=END,
+        ends=(END,),
         reward=reward,
         baseline=Baseline(),
         log_prob="sum",

@@ -124,14 +124,14 @@ def test_caption_log_probs(reduction):
             expected.append(sum(values[: words + 1]) / len(values[: words + 1]))
         else:
             expected.append(sum(values[:words]) / (words + 1 if END in row else words))
-    assert torch.allclose(caption_log_probs(log_probs, tokens, END, reduction), torch.tensor(expected))
+    assert torch.allclose(caption_log_probs(log_probs, tokens, [END], reduction), torch.tensor(expected))
     with pytest.raises(ValueError, match=r"objective\.log_prob is 'means'; it must be mean, mean-with-end or sum"):
-        caption_log_probs(log_probs, tokens, END, "means")
+        caption_log_probs(log_probs, tokens, [END], "means")
 
 
 def test_through_end():
     tokens = torch.tensor([[4, END, END, 3], [4, 5, 6, 7], [END, 3, END, 2]])
-    assert through_end(tokens, END).int().tolist() == [[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]]
+    assert through_end(tokens, [END]).int().tolist() == [[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]]
 
 
 def test_reinforce_estimates_the_gradient_of_the_expected_reward():
@@ -150,12 +150,12 @@ def test_reinforce_estimates_the_gradient_of_the_expected_reward():
     values, _ = reward(None, decode(every))
     expected = 0.0
     for row in visual:
-        log_probs = model.log_probs(row.expand(len(every), -1), every, through_end(every, END))
+        log_probs = model.log_probs(row.expand(len(every), -1), every, through_end(every, [END]))
         expected = expected + (log_probs.sum(1).exp() * values).sum() / len(visual)
     exact = torch.autograd.grad(-expected, model.out.weight)[0]
 
     torch.manual_seed(1)
-    objective = Reinforce(lambda m, v: sample(m, v, length), decode, END, reward, RunningMean(), log_prob="sum")
+    objective = Reinforce(lambda m, v: sample(m, v, length), decode, (END,), reward, RunningMean(), log_prob="sum")
     estimate, draws = torch.zeros_like(exact), 200
     for step in range(draws):
         # Many copies of the images: many samples of each.
@@ -170,7 +170,7 @@ def test_reinforce_estimates_the_gradient_of_the_expected_reward():
 
 def test_the_baseline_learns_after_the_whole_batch():
     visual, _ = data()
-    objective = Reinforce(sample, decode, END, Lengths(), RunningMean())
+    objective = Reinforce(sample, decode, (END,), Lengths(), RunningMean())
     model = TinyCaptioner()
     parts = ImageBatches(visual, 20, 0)[0].split(4)
     statistics = [objective.loss(model, part)[1] for part in parts]
@@ -190,7 +190,7 @@ def test_dropout_is_as_asked(dropout):
 
     visual, _ = data()
     model = TinyCaptioner().train(not dropout)
-    Reinforce(generate, decode, END, Lengths(), RunningMean(), dropout=dropout).loss(
+    Reinforce(generate, decode, (END,), Lengths(), RunningMean(), dropout=dropout).loss(
         model, ImageBatches(visual, 5, 0)[0]
     )
     assert modes == [dropout]

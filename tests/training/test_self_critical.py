@@ -208,7 +208,7 @@ def test_one_greedy_caption_under_dropout_learns_as_by_reinforce(tokenizer):
     reinforce = Reinforce(
         lambda model, visual: decode(model, visual, GREEDY, tokenizer).tokens,
         lambda tokens: tokenizer.decode(tokens.tolist()),
-        tokenizer.end, reward_model, Told(), log_prob="mean",
+        tokenizer.ends, reward_model, Told(), log_prob="mean",
     )  # fmt: skip
     expected, _ = reinforce.loss(captioner, batch)
 

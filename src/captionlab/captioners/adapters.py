@@ -30,20 +30,27 @@ PREFIX = "base_model.model."
 def new_adapters(captioner: Captioner[Any], lora: Mapping[str, Any], parent: AnyPath, seed: int) -> None:
     """Add adapters to a captioner that has none, and freeze all other parameters. New adapters change no output.
 
-    `lora` is the block of this name in the config: rank, alpha, targets and dropout. Targets are names of linear layers
-    or ends of their names, a regular expression that matches whole names, or all-linear. `parent` is the folder of the
-    captioner without the adapters. `seed` initialises A. Raises ValueError if a target matches no linear layer of the
-    captioner.
+    `lora` is as for `adapter_settings`. `parent` is the folder of the captioner without the adapters. `seed`
+    initialises A. Raises ValueError if a target matches no linear layer of the captioner.
     """
-    layers = captioner.linear_layers()
-    settings = {
+    settings = adapter_settings(captioner, lora)
+    torch.manual_seed(seed)
+    add_adapters(captioner, settings, {"captioner": Path(parent).name, **origin_of(Path(parent) / WEIGHTS)})
+
+
+def adapter_settings(captioner: Captioner[Any], lora: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of peft's LoraConfig for adapters of a captioner.
+
+    `lora` is the block of this name in the config: rank, alpha, targets and dropout. Targets are names of linear layers
+    or ends of their names, a regular expression that matches whole names, or all-linear. Raises ValueError if a target
+    matches no linear layer of the captioner.
+    """
+    return {
         "r": lora["rank"],
         "lora_alpha": lora["alpha"],
         "lora_dropout": lora["dropout"],
-        "target_modules": sorted(_targeted(lora["targets"], layers)),
+        "target_modules": sorted(_targeted(lora["targets"], captioner.linear_layers())),
     }
-    torch.manual_seed(seed)
-    add_adapters(captioner, settings, {"captioner": Path(parent).name, **origin_of(Path(parent) / WEIGHTS)})
 
 
 def add_adapters(captioner: Captioner[Any], settings: Mapping[str, Any], parent: Mapping[str, str]) -> None:

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from captionlab.captioners.decoded import Decoded
+from captionlab.config.evaluations import Decoding
 from captionlab.encoders.embeddings import embedding_shape
 from captionlab.networks.checkpoints import Rebuilt
 from captionlab.networks.gpt2 import Projection
@@ -53,6 +56,8 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
     replayable: ClassVar[bool] = False
     """whether `start` and `step` do not depend on values of tensors and always do the same work for tensors of the same
     shapes, so that a GPU can replay them (captionlab.generation.replay)"""
+    generates: ClassVar[bool] = False
+    """whether `generate` writes captions; all other families are decoded step by step by captionlab.generation"""
     longest: int
     """most tokens of a reference that are learnt, the end token included; set by each family's constructor"""
     adapters: Adapters | None = None
@@ -150,19 +155,29 @@ class Captioner(Rebuilt, Member, ABC, Generic[State]):
         """
         raise NotImplementedError(f"a {self.family} predicts no masked tokens")
 
-    @abstractmethod
+    def generate(
+        self, visual: Any, decoding: Decoding, vocabulary: Tokenizer, generator: torch.Generator | None
+    ) -> Decoded:
+        """Return captions of images, without gradient, by the decoding of another library.
+
+        `generator`, on the captioner's device, makes samples repeatable. A family with `generates` implements this
+        method; every other family implements `start`, `step` and `reorder`.
+        """
+        raise NotImplementedError(f"a {self.family} is decoded step by step")
+
     def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, State]:
         """Return the logits (B, vocabulary) of the first token, and a state with one row for each image.
 
         The state has room for `max_tokens` tokens.
         """
+        raise NotImplementedError(f"a {self.family} is not decoded step by step")
 
-    @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Return the logits (N, vocabulary) after `tokens` (N,), and the next state.
 
         The old state must not be used again.
         """
+        raise NotImplementedError(f"a {self.family} is not decoded step by step")
 
     def reorder(self, state: Any, index: Tensor) -> Any:
         """Return the state of the rows `index` (N,), in this order. The old state must not be used again.

@@ -1,4 +1,7 @@
-"""Decoding: greedy, sampled or by beam search, over a batch of images, for any captioner.
+"""Decoding: greedy, sampled or by beam search, over a batch of images.
+
+A captioner that `generates` (the family transformers) is decoded by `generate` of transformers. The rest of this page
+is about all other captioners.
 
 Beam search returns the tokens and scores of transformers' `generate` with its defaults (early_stopping False, the
 prefix not counted) and any `length_penalty`. `repetition_penalty`, `temperature`, `top_k` and `top_p` act as
@@ -30,8 +33,8 @@ import torch
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, State
+from captionlab.captioners.decoded import Decoded
 from captionlab.config.evaluations import Beam, Decoding, Sample
-from captionlab.generation.contract import Decoded
 from captionlab.generation.replay import replayed
 from captionlab.networks.sampling import drawn, log_prob_at
 from captionlab.networks.tokenizer import Tokenizer
@@ -70,9 +73,11 @@ def decode(
 ) -> Decoded:
     """Generate captions for a batch of images, without gradient, with any captioner.
 
-    On a GPU, steps are replayed (captionlab.generation.replay). `generator`, on the captioner's device, makes samples
-    repeatable.
+    A family that `generates` writes them itself. On a GPU, steps of other families are replayed
+    (captionlab.generation.replay). `generator`, on the captioner's device, makes samples repeatable.
     """
+    if captioner.generates:
+        return captioner.generate(visual, decoding, vocabulary, generator)
     return decode_with_gradient(replayed(captioner, visual, decoding), visual, decoding, vocabulary, generator)
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +29,8 @@ class Tokenizer:
         if end is None and not ends:
             raise ValueError(f"the tokenizer has no token {' or '.join(map(repr, _ENDS))}; it cannot end a caption")
         self.tokenizer, self.end = tokenizer, ends[0] if end is None else end
+        # A caption ends with one of these tokens; references end with `end`.
+        self.ends: tuple[int, ...] = (self.end,)
         self.stop_ids = cache(self._stop_ids)
 
     @classmethod
@@ -83,7 +86,7 @@ class Tokenizer:
 
         Special tokens and spaces before punctuation are removed.
         """
-        ended = [ids[: ids.index(self.end)] if self.end in ids else ids for ids in tokens]
+        ended = [[*takewhile(lambda number: number not in self.ends, ids)] for ids in tokens]
         texts: list[str] = self.tokenizer.decode_batch(ended, skip_special_tokens=True)
         for spaced in _SPACED:
             texts = [text.replace(spaced, spaced.strip()) for text in texts]

@@ -1,35 +1,39 @@
 """Captioners from image-text-to-text models of the Hugging Face hub, by the classes of transformers.
 
-The image side of a model is never trained. If the type of the model allows it, the output of the image side is stored
-as a table of features. Otherwise, it is computed when images are decoded. A batch is split into groups of images with
-prompts of equal length, so no padding precedes a caption. Importing transformers takes longer than importing torch, so
-it is imported when a captioner is built.
+`generate` of the model writes captions, and one forward pass over prompt and caption gives the log-probabilities of a
+caption. The processor of the model makes its inputs. The image side of a model is never trained. If the type of the
+model takes the output of its image side whole, a table of features can replace the images. Importing transformers takes
+longer than importing torch, so it is imported when a captioner is built.
 """
 
+import inspect
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 import torch
+from jinja2 import TemplateError
 from PIL import Image
 from torch import Tensor
 
 from captionlab.captioners.captioner import Captioner, check_features, log_probs_of
-from captionlab.captioners.pictures import Pictures, PictureTable, Seen
+from captionlab.captioners.decoded import Decoded
+from captionlab.captioners.pictures import Pictures, PictureTable
 from captionlab.captioners.prompts import (
     AnswerTokenizer,
+    Prompter,
     answer_form,
-    of_image,
     of_words,
     processor_files,
     processor_of,
-    read_prompt,
     write_processor,
 )
+from captionlab.captioners.transformers.generation import Stop, decoded_captions, joined, options_of, seeded
+from captionlab.config.evaluations import Decoding, Greedy
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
@@ -38,28 +42,15 @@ from captionlab.storage.files import replacing_folder
 logger = logging.getLogger(__name__)
 
 AnyPath = str | os.PathLike[str]
-# Sizes of blank images that show, on import, how a prompt looks and whether it depends on the size.
-_SIZES = ((384, 384), (512, 256))
-# Largest difference between log-probabilities of cached steps and of a whole pass, as a share of the largest
-# log-probability, by precision of the weights.
-_TOLERANCE = {"float32": 1e-3, "bfloat16": 5e-2}
+# Heights and widths of images of noise that are captioned on import.
+_SIZES = ((384, 384), (256, 512))
+# Largest number of logits (float32, kept twice in a beam search) of one call of `generate`; a larger batch is divided.
+_MOST_LOGITS = 2**29
+# Tokens of captions that are written on import, to compare features with pixels.
+_FEW = 8
 
 
-@dataclass
-class Group:
-    """Captions being generated for images that are read in one pass."""
-
-    rows: Tensor
-    """(n,) row numbers of the captions in the batch"""
-    cache: Any
-    """transformers' cache of keys and values of the positions so far"""
-    words: int
-    """number of words so far, prompt included"""
-    remembered: Tensor | None
-    """(n, ...) what the model keeps of the images between passes (HubType.remembers), if anything"""
-
-
-class HubCaptioner(Captioner[list[Group]]):
+class HubCaptioner(Captioner[None]):
     """A captioner from a model of the Hugging Face hub.
 
     `visual` is a tensor of features (B, S, visual_size), or Pictures.
@@ -67,46 +58,80 @@ class HubCaptioner(Captioner[list[Group]]):
 
     finetuned_as: ClassVar = {"log_prob": "mean-with-end", "freeze_embeddings": False}
     exported_part: ClassVar = "model"
+    generates: ClassVar = True
 
     def __init__(
         self,
-        visual_size: int,
         config: Mapping[str, Any],
         vocabulary: int,
-        end: int,
-        prompt: Mapping[str, Sequence[int]],
+        ends: Sequence[int],
         reads: Literal["table", "encoder", "pixels"],
-        listed: bool,
-        answer: Mapping[str, Any],
-        unsaid: Sequence[int] = (),
+        visual_size: int = 0,
+        prompt: Mapping[str, Sequence[int]] | None = None,
+        decoder_prompt: Sequence[int] = (),
+        reads_prompt: Literal["decoder", "encoder", "none"] = "decoder",
+        listed: bool = False,
+        image_side: Sequence[str] = (),
+        trained: Sequence[str] | None = None,
+        float32: Sequence[str] = (),
+        generation: Mapping[str, Any] | None = None,
+        answer: Mapping[str, Any] | None = None,
         block: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None,
         dtype: str = "float32",
     ):
-        """Build a captioner with random weights.
+        """Build a captioner without weights, or with random weights if it reads patches of an encoder.
 
-        `config` is the config of transformers. `vocabulary` is the number of ids that have logits, and `end` is the id
-        that ends a caption. `reads` is "table" for a table of features from the model's own image side, "encoder" for
-        patches of any encoder that go through the model's projector, or "pixels". `prompt` has the ids of the inputs
-        that are equal for all images; a single placeholder stands for all placeholders of an image. `listed` says
-        whether the model takes features as a list with one tensor per image. `answer` has options of AnswerTokenizer.
-        `unsaid` are ids that no caption has: placeholders of images, and end tokens other than `end`. `block` (keys of
-        the config) and `files` (the files of the processor) are used to preprocess pixels. `dtype` is the precision of
-        the weights.
+        `config` is the config of transformers. `vocabulary` is the number of ids that have logits. A caption ends with
+        one of the ids `ends`; references end with the first of them. `reads` is "table" for a table of features from
+        the model's own image side, "encoder" for patches of any encoder that go through the model's projector, or
+        "pixels". `prompt` has the ids of the inputs that are equal for all images, if features are read. The decoder of
+        an encoder-decoder begins with `decoder_prompt`. `reads_prompt` is explained at Prompter. `listed` says whether
+        the model takes features as a list with one tensor per image. `image_side` and `trained` are names of
+        parameters with numbers replaced by *: only images go through `image_side`, and `trained` can be trained (None:
+        all). `float32` are names of parameters that stay in float32 whatever `dtype` is. `generation` is the content of
+        the model's generation_config.json. `answer` has options of AnswerTokenizer. `block` (keys of the config) and
+        `files` (the files of the processor) are used to preprocess pixels.
         """
         super().__init__(locals())
-        self.kind, self.reads, self.listed = hub.type_of(config), reads, listed
-        self.model: Any = hub.build(config).to(hub.PRECISIONS[dtype])
-        if reads == "pixels":
-            hub.freeze_image_side(self.model, self.kind)
-        else:
-            kept = self.kind.projector if reads == "encoder" else ""
-            hub.drop_image_side(self.model, self.kind, kept)
-        self.unsaid = list(unsaid)
-        self.prompt = {name: torch.tensor([list(ids)]) for name, ids in prompt.items()}
-        self.prompt_length = max((ids.shape[1] for ids in self.prompt.values()), default=1)
-        self.positions = self.model.config.get_text_config().max_position_embeddings
+        self.reads, self.listed, self.ends = reads, listed, list(ends)
+        self.image_side, self.trained, self.float32 = {*image_side}, trained, float32
+        self.generation = dict(generation or {})
+        self.model: Any = self.shaped(hub.build(config, dtype, random=reads == "encoder"))
+        self.image_modules = hub.whole_modules(self.model, hub.is_of(self.image_side))
+        self.prompt = {name: torch.tensor([list(ids)]) for name, ids in (prompt or {}).items()}
+        self.decoder_prompt = torch.tensor([list(decoder_prompt)], dtype=torch.long)
+        self.placeholders = torch.tensor(hub.placeholders(config), dtype=torch.long)
+        self.prompt_length = len(decoder_prompt or self.prompt.get("input_ids", [[0]])[0])
+        text = self.model.config.get_text_config(decoder=True).to_dict()
+        self.positions = text.get("max_position_embeddings") or sys.maxsize
         self.longest = self.positions - self.prompt_length
+        self.keeps_logits = "logits_to_keep" in inspect.signature(self.model.forward).parameters
+
+    def train(self, mode: bool = True) -> Self:
+        """Turn training on or off, for dropout. The image side is never trained, so nothing of it is dropped."""
+        super().train(mode)
+        for name in self.image_modules:
+            self.model.get_submodule(name).eval()
+        return self
+
+    def shaped(self, model: Any) -> Any:
+        """Return a model of transformers without the parts that are not read, its untrained parameters frozen."""
+        from transformers import GenerationConfig
+
+        tower, _ = hub.FROM_SCRATCH.get(model.config.model_type, ("", ""))
+        if self.reads == "table":
+            hub.drop_parameters(model, hub.is_of(self.image_side))
+        if self.reads != "pixels" and tower:
+            model.set_submodule(tower, hub.Bypass())
+        if self.generation:
+            model.generation_config = GenerationConfig.from_dict(self.generation)
+        for name, parameter in model.named_parameters():
+            if name in self.float32:
+                parameter.data = parameter.data.float()
+            if self.trained is not None:
+                parameter.requires_grad_(hub.stacked(name) in self.trained)
+        return model
 
     # ------------------------------------------------------------------------------------------------ construction
     @classmethod
@@ -120,70 +145,160 @@ class HubCaptioner(Captioner[list[Group]]):
         tokenizer = Tokenizer.train(texts, architecture["vocabulary"])
         config, vocabulary = hub.config_from_scratch(architecture["config"], visual_size, tokenizer.size, tokenizer.end)
         prompt = [tokenizer.end] if vocabulary == tokenizer.size else [vocabulary - 1, tokenizer.end]
-        listed = not hub.type_of(config).bypassed
+        generation: dict[str, Any] = {
+            "eos_token_id": tokenizer.end,
+            "pad_token_id": tokenizer.end,
+            "bos_token_id": tokenizer.end,
+        }
+        if written := hub.placeholders(config):
+            generation["suppress_tokens"] = written
         captioner = cls(
-            visual_size,
             config,
             vocabulary,
-            tokenizer.end,
-            {"input_ids": prompt},
+            [tokenizer.end],
             "encoder",
-            listed,
-            answer={},
-            unsaid=hub.placeholders(config),
+            visual_size=visual_size,
+            prompt={"input_ids": prompt},
+            listed=config["model_type"] not in hub.BYPASSED,
+            generation=generation,
         )
-        return captioner, AnswerTokenizer(tokenizer.tokenizer, **captioner.said_to_tokenizer)
+        return captioner, AnswerTokenizer(tokenizer.tokenizer, **captioner.tokenizer_options)
 
     @classmethod
     def from_folder(cls, folder: AnyPath, block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
         """Return the captioner in a folder of the Hugging Face hub and its tokenizer.
 
         `block` is its block of the config. The key `reads` of `block` is "table" or "pixels". Raises CheckpointError if
-        transformers cannot read the folder, if features of images cannot be stored as a table, or if captions cannot be
-        continued word by word. Raises ValueError if both `prompt` and `chat` are set.
+        transformers cannot read or run the model, or if features of images cannot be stored as a table. Raises
+        ValueError if both `prompt` and `chat` are set.
         """
-        model, processor, inputs = _opened(folder, block)
-        config, kind, table = model.config.to_dict(), hub.type_of(model.config.to_dict()), block["reads"] == "table"
-        seeing = table or hub.takes_features(model)
-        features: list[Any] = [hub.image_features(model, kind, of_image(one)) for one in inputs] if seeing else [()]
+        if "chat" in block and block.get("prompt"):
+            raise ValueError("prompt and chat are both given; write one of them")
+        model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
+        try:
+            return cls._of_model(model, processor, block)
+        except CheckpointError as error:
+            raise CheckpointError(f"{folder}: {error}") from error
+
+    @classmethod
+    def _of_model(cls, model: Any, processor: Any, block: Mapping[str, Any]) -> tuple[Self, Tokenizer]:
+        kept = {key: block[key] for key in ("prompt", "chat") if key in block}
+        prompter = Prompter(processor, kept, _reader_of_prompt(model))
+        pixels = np.random.default_rng(0)
+        noise = [Image.fromarray(pixels.integers(0, 255, (*size, 3), dtype=np.uint8)) for size in _SIZES]
+        images = Pictures(noise, prompter, torch.device("cpu"))
         ends = _ends(model, processor)
-        lead, end = answer_form(processor, block, ends, inputs[0]["input_ids"][0].tolist())
+        try:
+            lead, end = answer_form(prompter, ends, images[:1].inputs.get("input_ids"))
+        except TemplateError as error:
+            raise CheckpointError(f"its chat template refuses a message ({error}); write a `prompt`") from error
         captioner = cls(
-            visual_size=int(features[0][0].shape[-1]) if table else 0,
-            config=config,
-            vocabulary=len(model.get_output_embeddings().weight),
-            end=end,
-            prompt={name: ids[0].tolist() for name, ids in of_words(inputs[0]).items()} if table else {},
-            reads=block["reads"],
-            listed=isinstance(features[0], list | tuple),
+            hub.described(model),
+            model.config.get_text_config(decoder=True).vocab_size,
+            [end, *(other for other in ends if other != end)],
+            "pixels",
+            decoder_prompt=_decoder_prompt(model, prompter),
+            reads_prompt=prompter.reads_prompt,
+            float32=[name for name, value in model.named_parameters() if value.dtype != hub.PRECISIONS[block["dtype"]]],
+            generation=model.generation_config.to_dict(),
             answer={"lead": lead, **block.get("answer", {})},
-            unsaid=sorted({*hub.placeholders(config), *ends} - {end}),
-            block={key: block[key] for key in ("prompt", "chat") if key in block},
+            block=kept,
             files=processor_files(processor),
             dtype=block["dtype"],
         )
-        own = captioner.model.state_dict()
-        captioner.model.load_state_dict({name: value for name, value in model.state_dict().items() if name in own})
-        captioner.eval()
-        seen = (
-            torch.cat([torch.stack([*one]) for one in features]) if table else Pictures([*map(captioner.see, inputs)])
+        captioner.model = captioner.shaped(model)
+        captioner = captioner.with_trained_parameters(images)
+        tokenizer = AnswerTokenizer(processor.tokenizer.backend_tokenizer, **captioner.tokenizer_options)
+        if block["reads"] == "table":
+            captioner = captioner.by_table(images, tokenizer)
+        return captioner.eval(), tokenizer
+
+    def with_trained_parameters(self, images: Pictures) -> Self:
+        """Return this captioner with only those parameters trainable that get gradients and see more than images.
+
+        Raises CheckpointError if transformers cannot run the model.
+        """
+        name = self.architecture["config"]["model_type"]
+        try:
+            side = hub.image_side(self.model, self.inputs(images[:1]))
+            tokens = torch.full((len(images), 2), self.ends[0])
+            read = hub.reached(self.model, self.log_probs(images, tokens, torch.ones_like(tokens)).sum())
+        except (AttributeError, TypeError, IndexError, RuntimeError, KeyError, ValueError) as error:
+            raise CheckpointError(
+                f"transformers does not run this {name} on an image ({error!r}); name another model, or correct its "
+                "files"
+            ) from error
+        if not side:
+            logger.warning("The image side of a %s cannot be told from the rest of it, and is trained, too.", name)
+        captioner = self._with(image_side=sorted(side), trained=sorted(read - side))
+        counts = [(value.numel(), value.requires_grad) for value in captioner.parameters()]
+        trained = sum(number for number, learns in counts if learns)
+        logger.info("%s of the %s parameters of a %s can be trained.", trained, sum(n for n, _ in counts), name)
+        return captioner
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a captioner with this one's model, and another architecture."""
+        other = type(self)(**{**self.architecture, **changes})
+        other.model = other.shaped(self.model)
+        return other
+
+    def by_table(self, images: Pictures, tokenizer: Tokenizer) -> Self:
+        """Return this captioner for a table of its features, after a comparison of captions of both.
+
+        Raises CheckpointError if features of images cannot be stored as a table, or if captions differ.
+        """
+        name, without = self.architecture["config"]["model_type"], "leave out `encoder`, and images are decoded"
+        found = [self._features(images[row : row + 1]) for row in range(len(images))]
+        if not hub.takes_features(self.model) or any(one is None or _pooled(one) is None for one in found):
+            raise CheckpointError(f"a {name} reads no features in the place of pixels; {without}")
+        prompts = [of_words(images[row : row + 1].inputs) for row in range(len(images))]
+        first, second = ({key: value.tolist() for key, value in one.items()} for one in prompts)
+        pooled = [_pooled(one) for one in found]
+        shapes = {one[0].shape for one in pooled}
+        if first != second or len(shapes) > 1 or any(len(one) > 1 for one in pooled):
+            raise CheckpointError(
+                "images of other shapes become other numbers of patches, so they cannot be a table; tell the "
+                f"processor to make them alike (a smolvlm's: `processor: {{do_image_splitting: false}}`), or {without}"
+            )
+        decoding = Greedy(kind="greedy", max_tokens=_FEW)
+        expected = self.generate(images, decoding, tokenizer, None)
+        captioner = self._with(
+            reads="table",
+            visual_size=shapes.pop()[-1],
+            prompt={key: value[0] for key, value in first.items()},
+            listed=not isinstance(pooled[0], Tensor),
         )
-        _check_steps(folder, model, inputs, captioner, seen)
-        return captioner, AnswerTokenizer(processor.tokenizer.backend_tokenizer, **captioner.said_to_tokenizer)
+        try:
+            features = torch.stack([one[0] for one in pooled]).float()
+            written = captioner.generate(features, decoding, tokenizer, None)
+        except (AttributeError, TypeError, IndexError, RuntimeError, KeyError, ValueError) as error:
+            raise CheckpointError(f"a {name} does not take its features whole: {error!r}; {without}") from error
+        if not torch.equal(written.tokens, expected.tokens):
+            raise CheckpointError(f"captions of a {name} differ if it reads its features; {without}")
+        return captioner
+
+    @torch.no_grad()
+    def _features(self, images: Pictures) -> Any:
+        return hub.image_features(self.model, self.inputs(images))
 
     @property
-    def said_to_tokenizer(self) -> dict[str, Any]:
+    def tokenizer_options(self) -> dict[str, Any]:
         """Return the options of AnswerTokenizer."""
-        return {"end": self.architecture["end"], "size": self.architecture["vocabulary"], **self.architecture["answer"]}
+        answer = self.architecture["answer"] or {}
+        return {"ends": self.ends, "size": self.architecture["vocabulary"], **answer}
 
     def load_tokenizer(self, path: AnyPath) -> Tokenizer:
         """Read the tokenizer that was stored with this captioner."""
-        return AnswerTokenizer.load(path, **self.said_to_tokenizer)
+        return AnswerTokenizer.load(path, **self.tokenizer_options)
 
     def linear_layers(self) -> list[str]:
         """Return the names of the language side's linear layers, which may have adapters, without its output layer."""
-        output = self.model.get_output_embeddings()
-        return [name for name in super().linear_layers() if self.get_submodule(name) is not output]
+        from transformers.pytorch_utils import Conv1D
+
+        # Classes that extend Linear, such as routers of experts, may return something else, which adapters do not.
+        output, linear = self.model.get_output_embeddings(), (torch.nn.Linear, Conv1D)
+        layers = ((name, layer) for name, layer in self.named_modules() if type(layer) in linear)
+        return [name for name, layer in layers if layer.weight.requires_grad and layer is not output]
 
     # ------------------------------------------------------------------------------------------------------ images
     def open_images(self, features: Sequence[str], tokenizer: Tokenizer) -> PictureTable | None:
@@ -194,24 +309,8 @@ class HubCaptioner(Captioner[list[Group]]):
             return None
         logger.info("A captioner of the type %s: images are decoded when they are asked for.", kind)
         processor = processor_of(self.architecture["files"], tokenizer)
-        return PictureTable(features, partial(read_prompt, processor, self.architecture["block"]), self.see)
-
-    @torch.no_grad()
-    def see(self, inputs: Mapping[str, Tensor]) -> Seen:
-        """Return the inputs of the model for a preprocessed image: its prompt, and features or pixels.
-
-        If the model takes the output of its image side, these features (1, S, d) replace the pixels.
-        """
-        if not hub.takes_features(self.model):
-            return dict(inputs)
-        device = self.model.device
-        training = self.model.training
-        features = hub.image_features(
-            self.model.eval(), self.kind, {n: v.to(device) for n, v in of_image(inputs).items()}
-        )
-        self.model.train(training)
-        rest = {name: value for name, value in inputs.items() if not name.startswith("pixel")}
-        return {**rest, "features": features[0][None]}
+        block, reads_prompt = self.architecture["block"], self.architecture["reads_prompt"]
+        return PictureTable(features, Prompter(processor, block, reads_prompt))
 
     def export(self, tokenizer: Tokenizer, directory: Path, image_side: Mapping[str, Tensor]) -> None:
         """Write the whole model into a folder as `save_pretrained` does, together with its processor.
@@ -221,215 +320,173 @@ class HubCaptioner(Captioner[list[Group]]):
         """
         if self.reads == "encoder":
             raise ValueError("a captioner from scratch reads patches of an encoder that transformers does not have")
-        model = hub.build(self.architecture["config"]).to(self.model.dtype)
-        model.load_state_dict({**image_side, **self.model.state_dict()})
-        model.generation_config.update(eos_token_id=tokenizer.end)
+        model = self.model
+        if self.reads == "table":
+            model = hub.build(self.architecture["config"], self.architecture["dtype"], random=False)
+            model.load_state_dict({**image_side, **self.model.state_dict()})
+            model.generation_config = self.model.generation_config
         with replacing_folder(directory) as folder:
             model.save_pretrained(folder)
             write_processor(self.architecture["files"], tokenizer, folder)
+
+    def inputs(self, visual: Any) -> dict[str, Any]:
+        """Return the inputs of the model for images and the prompt. Raises ValueError for features of another size."""
+        if isinstance(visual, Pictures):
+            found = dict(visual.inputs)
+        else:
+            check_features(visual, self.architecture["visual_size"], "patches")
+            found = {name: self._spread(ids.to(visual.device), visual) for name, ids in self.prompt.items()}
+            found |= self._handed(visual)
+        if self.decoder_prompt.numel():
+            found["decoder_input_ids"] = self.decoder_prompt.to(self.model.device).expand(len(visual), -1)
+        if self.architecture["config"]["model_type"] == "blip":  # as in the training of BLIP, and in its `generate`
+            found["input_ids"] = found["input_ids"].clone()
+            found["input_ids"][:, 0] = self.model.config.text_config.bos_token_id
+        dtype = hub.PRECISIONS[self.architecture["dtype"]]
+        return {
+            name: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+            for name, value in found.items()
+        }
+
+    def _spread(self, ids: Tensor, visual: Tensor) -> Tensor:
+        """Return the prompt of each image, (B, P). If patches of an encoder are read, each patch gets a placeholder."""
+        if self.reads == "encoder" and self.listed:
+            ids = torch.cat([ids[:, :1].expand(-1, visual.shape[1]), ids[:, 1:]], dim=1)
+        return ids.expand(len(visual), -1)
+
+    def _handed(self, features: Tensor) -> dict[str, Any]:
+        """Return features (B, S, d) under the name by which the model takes them."""
+        features = features.to(hub.PRECISIONS[self.architecture["dtype"]])
+        name = self.architecture["config"]["model_type"]
+        if name in hub.BYPASSED:
+            return {"pixel_values": features[:, None]}
+        if self.reads == "encoder":
+            features = self.model.get_submodule(hub.FROM_SCRATCH[name][1])(features)
+        return {"mm_encoder_outputs": {"image": hub.Features(list(features) if self.listed else features)}}
 
     # ------------------------------------------------------------------------------------------------- the interface
     def log_probs(self, visual: Any, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the log-probability (nats, with gradient) of each token after the tokens before it, as float32 (B, T).
 
-        Raises ValueError if prompt and tokens exceed the positions of the model.
+        After a placeholder of an image, which stands for no image in a caption, words are read as after an end. Raises
+        ValueError if prompt and tokens exceed the positions of the model.
         """
-        found, order = [], []
-        for rows, words, images in self._groups(visual):
-            self._check_room(words, tokens.shape[1])
-            chosen = tokens[rows]
-            output = self._read(words, images, chosen[:, :-1], keep=chosen.shape[1], use_cache=False)
-            logits = self.said(output.logits[:, -chosen.shape[1] :])
-            found.append(log_probs_of(lambda states: states, logits, chosen, mask[rows]))
-            order.append(rows)
-        return torch.cat(found)[torch.cat(order).argsort()]
+        inputs, length = self.inputs(visual), tokens.shape[1]
+        self._check_room(inputs, length)
+        before = tokens[:, :-1].masked_fill(
+            torch.isin(tokens[:, :-1], self.placeholders.to(tokens.device)), self.ends[0]
+        )
+        if self.decoder_prompt.numel():
+            inputs["decoder_input_ids"] = torch.cat([inputs["decoder_input_ids"], before], dim=1)
+        else:
+            inputs |= {name: self._followed(name, ids, before) for name, ids in of_words(inputs).items()}
+        kept = {"logits_to_keep": length} if self.keeps_logits else {}
+        logits = self.model(**inputs, **kept, use_cache=False).logits[:, -length:]
+        return log_probs_of(lambda states: states, logits, tokens, mask)
 
-    def start(self, visual: Any, max_tokens: int) -> tuple[Tensor, list[Group]]:
-        """Return the logits (B, vocabulary) of the first token, and a state with one group for each length of prompt.
+    def _followed(self, name: str, ids: Tensor, tokens: Tensor) -> Tensor:
+        """Return an input per word (B, P, ...) for the words of the prompt and `tokens` (B, t), as in `generate`."""
+        if name == "input_ids":
+            return torch.cat([ids, tokens], dim=1)
+        behind = ids[:, -1:].expand(-1, tokens.shape[1], *ids.shape[2:])
+        if name == "token_type_ids" and self.architecture["config"]["model_type"] == "paligemma":
+            behind = torch.ones_like(behind)  # words of a caption do not see later words, words of a prompt do
+        return torch.cat([ids, behind], dim=1)
 
-        Raises ValueError if a prompt and `max_tokens` tokens exceed the positions of the model.
+    @torch.no_grad()
+    def generate(
+        self, visual: Any, decoding: Decoding, vocabulary: Tokenizer, generator: torch.Generator | None
+    ) -> Decoded:
+        """Return captions by `generate` of the model.
+
+        Settings in the model's generation_config.json hold unless `decoding` replaces them. Samples are drawn without
+        its temperature, top_k, top_p and penalties. Raises ValueError for rules of other programs, for several captions
+        of an image by a type whose images transformers mixes up then, and if prompt and tokens exceed the positions of
+        the model.
         """
-        logits, groups = [], []
-        for rows, words, images in self._groups(visual):
-            self._check_room(words, max_tokens)
-            output = self._read(words, images, None, keep=1, use_cache=True)
-            inner = output.language_model_outputs if self.kind.continued_by else output
-            remembered = hub.remembered(self.model, self.kind)
-            groups.append(Group(rows, inner.past_key_values, words["input_ids"].shape[1], remembered))
-            logits.append(self.said(output.logits[:, -1]))
-        return _in_order(logits, groups), groups
+        name = self.architecture["config"]["model_type"]
+        if name in hub.ONE_CAPTION and decoding.rows_per_image > 1:
+            raise ValueError(
+                f"`generate` of transformers mixes up images of a {name} with beams or several captions of an image; "
+                "use greedy decoding, or a single sample of each image"
+            )
+        if decoding.rules != "transformers":
+            raise ValueError(
+                f"decoding.rules is {decoding.rules!r}, and captions of the family transformers are written by "
+                "`generate` of transformers; leave `rules` out of their decoding"
+            )
+        row = decoding.rows_per_image * decoding.max_tokens * self.architecture["vocabulary"]
+        with seeded(generator, self.model.device):
+            parts = [self._written(part, decoding, vocabulary) for part in visual.split(max(1, _MOST_LOGITS // row))]
+        return joined(parts, self.ends[0])
 
-    def step(self, tokens: Tensor, state: list[Group]) -> tuple[Tensor, list[Group]]:
-        """Return the logits (N, vocabulary) after `tokens` (N,), and the state, which is changed in place."""
-        reader, logits = self.model.get_submodule(self.kind.continued_by), []
-        for group in state:
-            ids = tokens[group.rows][:, None]
-            options = {"position_ids": torch.full_like(ids, group.words)} if self.kind.counts_words else {}
-            if group.remembered is not None:
-                hub.remember(self.model, self.kind, group.remembered)
-            output = reader(input_ids=ids, past_key_values=group.cache, use_cache=True, **options)
-            group.words += 1
-            logits.append(self.said(output.logits[:, -1]))
-        return _in_order(logits, state), state
+    def _written(self, visual: Any, decoding: Decoding, vocabulary: Tokenizer) -> Decoded:
+        inputs = self.inputs(visual)
+        self._check_room(inputs, decoding.max_tokens)
+        options = options_of(decoding)
+        if self.architecture["config"]["model_type"] == "blip":  # its `generate` leaves out the last word of a prompt
+            inputs |= {name: torch.cat([ids, ids[:, -1:]], dim=1) for name, ids in of_words(inputs).items()}
+        else:
+            options |= {"eos_token_id": self.ends, "pad_token_id": self.ends[0]}
+        if decoding.stop is not None:
+            options["logits_processor"] = [Stop(vocabulary.stop_ids(decoding.stop), self.ends[0])]
+        output = self.model.generate(**inputs, **options, return_dict_in_generate=True, output_logits=True)
+        return decoded_captions(output, self.ends)
 
-    def reorder(self, state: list[Group], index: Tensor) -> list[Group]:
-        """Return the state of the rows `index` (N,), in this order. The old state must not be used again.
-
-        Rows may be repeated or left out.
-        """
-        count = sum(len(group.rows) for group in state)
-        groups = []
-        for group in state:
-            place = torch.full((count,), -1, device=index.device)
-            place[group.rows] = torch.arange(len(group.rows), device=index.device)
-            chosen = place[index]
-            rows = (chosen >= 0).nonzero()[:, 0]
-            if len(rows) == 0:
-                continue
-            group.cache.batch_select_indices(chosen[rows])
-            remembered = None if group.remembered is None else group.remembered[chosen[rows]]
-            groups.append(Group(rows, group.cache, group.words, remembered))
-        return groups
-
-    def _check_room(self, words: Mapping[str, Tensor], tokens: int) -> None:
+    def _check_room(self, inputs: Mapping[str, Any], tokens: int) -> None:
         """Raise ValueError if a prompt and `tokens` more tokens exceed the positions of the model."""
-        length = words["input_ids"].shape[1]
+        length = inputs["decoder_input_ids" if self.decoder_prompt.numel() else "input_ids"].shape[1]
         if length + tokens > self.positions:
             raise ValueError(
                 f"a prompt of {length} and {tokens} tokens do not fit into {self.positions} positions; lower max_tokens"
             )
 
-    def said(self, logits: Tensor) -> Tensor:
-        """Return logits (..., vocabulary) in which the ids that no caption has are -inf."""
-        return logits.index_fill(-1, torch.tensor(self.unsaid, dtype=torch.long, device=logits.device), -torch.inf)
 
-    def _groups(self, visual: Any) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Any]]]:
-        """Yield groups of images that are read in one pass: row numbers, prompts and inputs for the images."""
-        if isinstance(visual, Pictures):
-            for rows, alike in visual.alike():
-                joined = {name: torch.cat([seen[name] for seen in alike.images]) for name in alike.images[0]}
-                yield torch.tensor(rows, device=self.model.device), of_words(joined), self._given(of_image(joined))
-            return
-        check_features(visual, self.architecture["visual_size"], "patches")
-        words = {name: self._spread(ids.to(visual.device), visual) for name, ids in self.prompt.items()}
-        yield torch.arange(len(visual), device=visual.device), words, self._given({"features": visual})
-
-    def _spread(self, ids: Tensor, visual: Tensor) -> Tensor:
-        """Return the prompt of each image, (B, P). If patches of an encoder are read, each patch gets a placeholder."""
-        if self.reads == "encoder" and not self.kind.bypassed:
-            ids = torch.cat([ids[:, :1].expand(-1, visual.shape[1]), ids[:, 1:]], dim=1)
-        return ids.expand(len(visual), -1)
-
-    def _given(self, images: dict[str, Any]) -> dict[str, Any]:
-        """Return the inputs that describe images under the names that the model expects."""
-        if "features" not in images:
-            return images
-        features = images.pop("features").to(self.model.dtype)
-        if self.kind.bypassed:
-            return {"pixel_values": features[:, None]}
-        if self.reads == "encoder":
-            features = self.model.get_submodule(self.kind.projector)(features)
-        handed = hub.Features(list(features) if self.listed else features)
-        return {**images, "pixel_values": None, "mm_encoder_outputs": {"image": handed}}
-
-    def _read(
-        self, words: Mapping[str, Tensor], images: Mapping[str, Any], tokens: Tensor | None, keep: int, use_cache: bool
-    ) -> Any:
-        """Return the model's output for prompts and then `tokens` (n, t), with logits of `keep` or more positions."""
-        if tokens is not None:
-            words = hub.followed(words, tokens, self.kind)
-        return self.model(**words, **images, logits_to_keep=keep, use_cache=use_cache)
+def _pooled(features: Any) -> Any:
+    """Return the vectors of an image side's output that words see, or None if words see something else."""
+    return vars(features).get("pooler_output")
 
 
-def _in_order(logits: list[Tensor], groups: list[Group]) -> Tensor:
-    """Return the logits of all groups in the order of the rows of the batch."""
-    return torch.cat(logits)[torch.cat([group.rows for group in groups]).argsort()] if len(groups) > 1 else logits[0]
+def _reader_of_prompt(model: Any) -> Literal["decoder", "encoder", "none"]:
+    """Return which part of a model reads the prompt (captionlab.captioners.prompts.Prompter)."""
+    taken = inspect.signature(model.forward).parameters
+    if "input_ids" not in taken:
+        return "none"
+    text = model.config.get_text_config()
+    return "encoder" if model.config.is_encoder_decoder or text.is_encoder_decoder else "decoder"
+
+
+def _setting(model: Any, name: str) -> Any:
+    """Return a setting of generation: of the model's generation_config.json, or of its config.json."""
+    text = model.config.get_text_config()
+    sources = (model.generation_config, model.config, text, model.config.get_text_config(decoder=True))
+    return next((value for source in sources if (value := getattr(source, name, None)) is not None), None)
+
+
+def _decoder_prompt(model: Any, prompter: Prompter) -> list[int]:
+    """Return the ids with which the decoder of an encoder-decoder begins; none for a decoder alone."""
+    if prompter.reads_prompt == "decoder":
+        return []
+    start = _setting(model, "decoder_start_token_id")
+    first = [_setting(model, "bos_token_id") if start is None else start]
+    if (forced := _setting(model, "forced_bos_token_id")) is not None:
+        first.append(forced)
+    if prompter.reads_prompt == "none" and prompter.text:
+        first += prompter.processor.tokenizer(prompter.text, add_special_tokens=False).input_ids
+    return first
 
 
 def _ends(model: Any, processor: Any) -> list[int]:
     """Return the ids of the tokens that end an answer of the model."""
-    ends = model.generation_config.eos_token_id
+    if model.config.model_type == "blip":
+        return [model.config.text_config.sep_token_id]
+    ends = _setting(model, "eos_token_id")
     ends = processor.tokenizer.eos_token_id if ends is None else ends
-    return ends if isinstance(ends, list) else [ends]
-
-
-def _opened(folder: AnyPath, block: Mapping[str, Any]) -> tuple[Any, Any, list[dict[str, Tensor]]]:
-    """Return the model and the processor in a folder, and the inputs of the model for two images of different size.
-
-    Raises CheckpointError if the folder has no decoder-only captioner. Raises ValueError if `block` has both prompt and
-    chat.
-    """
-    if "chat" in block and block.get("prompt"):
-        raise ValueError("prompt and chat are both given; write one of them")
-    model, processor = hub.read_folder(folder, block["dtype"], block.get("processor", {}))
-    if model.config.is_encoder_decoder or model.config.get_text_config().is_encoder_decoder:
-        raise CheckpointError(f"{folder} is an encoder and a decoder of texts; only decoders alone can be captioners")
-    inputs = [read_prompt(processor, block, Image.new("RGB", size)) for size in _SIZES]
-    if block["reads"] == "table":
-        _check_table(folder, model.config.model_type, hub.type_of(model.config.to_dict()), inputs)
-    return model, processor, inputs
-
-
-def _check_table(folder: AnyPath, name: str, kind: hub.HubType, inputs: Sequence[Mapping[str, Tensor]]) -> None:
-    """Raise CheckpointError if the features of images cannot be stored as a table."""
-    without = "leave out `encoder`, and images are decoded in every update"
-    if not kind.makes_table:
-        raise CheckpointError(f"{folder} is a {name}, of whose images {hub.NO_TABLE}; {without}")
-    first, second = ({name: value for name, value in one.items() if name != "pixel_values"} for one in inputs)
-    differing = [name for name, value in first.items() if not torch.equal(value, second[name])]
-    if differing or inputs[0]["pixel_values"].shape != inputs[1]["pixel_values"].shape:
+    if ends is None:
         raise CheckpointError(
-            f"{folder}: images of other shapes become other numbers of patches, so they cannot be a table; tell "
-            f"its processor to make them alike (a smolvlm's: `processor: {{do_image_splitting: false}}`), or {without}"
+            "nothing says by which token captions end; write eos_token_id into generation_config.json"
         )
-
-
-def _check_steps(
-    folder: AnyPath, model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any
-) -> None:
-    """Raise CheckpointError if a captioner that reads two images in a batch differs from its model on each image alone.
-
-    Captions are continued word by word, in another order and with other passes in between. They are also read in one
-    pass.
-    """
-    name = captioner.architecture["config"]["model_type"]
-    try:
-        apart = max(_apart(model, inputs, captioner, visual))
-    except (AttributeError, TypeError, IndexError, RuntimeError, KeyError) as error:
-        raise CheckpointError(f"{folder} is a {name}, which cannot be continued word by word: {error!r}") from error
-    if not apart < _TOLERANCE[captioner.architecture["dtype"]]:
-        raise CheckpointError(
-            f"{folder} is a {name}, and words after words come out otherwise than in one pass (by {apart:.1%}): what "
-            "it does in another way is to be said in captionlab.networks.hub"
-        )
-
-
-@torch.no_grad()
-def _apart(model: Any, inputs: Sequence[Mapping[str, Tensor]], captioner: HubCaptioner, visual: Any) -> Iterator[float]:
-    """Yield the largest difference in log-probability between a captioner and its model, by position.
-
-    Each difference is a share of the largest log-probability.
-    """
-    tokens = torch.tensor([[token for token in range(16) if token not in captioner.unsaid][:4]])
-    alone = [model(**hub.followed(one, tokens[:, :-1], captioner.kind)).logits[0, -4:] for one in inputs]
-    whole = [captioner.said(logits.float()).log_softmax(-1) for logits in alone]
-    order = torch.tensor([1, 0, 1])
-    logits, state = captioner.start(visual, 4)
-    state = captioner.reorder(state, order)
-    found = [logits[order]]
-    for token in tokens[0, :-1]:
-        at_once = captioner.log_probs(visual, tokens.expand(2, -1), torch.ones(2, 4))  # a pass between two steps
-        logits, state = captioner.step(token.expand(3), state)
-        found.append(logits)
-    for position, logits in enumerate(found):
-        for row, image in enumerate(order):
-            expected = whole[image][position]
-            given = logits[row].float().log_softmax(-1)
-            sayable = expected.isfinite()
-            yield float((given - expected)[sayable].abs().max() / expected[sayable].abs().max())
-    for image, expected in enumerate(whole):
-        of_tokens = expected.gather(1, tokens.T)[:, 0]
-        yield float((at_once[image] - of_tokens).abs().max() / of_tokens.abs().max())
+    return list(ends) if isinstance(ends, list) else [ends]
 
 
 FAMILY = HubCaptioner

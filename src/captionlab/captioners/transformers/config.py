@@ -10,8 +10,9 @@ from captionlab.config.model import FilePath, Model
 FACTS = CaptionerFacts(
     reads="patches-or-pixels",
     size="visual_size",
-    libraries=("transformers",),
+    libraries=("transformers", "torchvision", "pillow", "jinja2"),
     folder=True,
+    generates=True,
     finetuned_as={"log_prob": "mean-with-end", "freeze_embeddings": False},
 )
 

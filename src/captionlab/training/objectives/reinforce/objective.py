@@ -24,25 +24,32 @@ def policy_loss(reward: torch.Tensor, baseline: float | torch.Tensor, log_prob: 
     return ((baseline - reward) * log_prob).mean()
 
 
-def through_end(tokens: torch.Tensor, end: int) -> torch.Tensor:
-    """Return which positions (B, T) belong to captions: up to and including the first `end`, else the whole row."""
-    ends = (tokens == end).long()
-    return ends.cumsum(1) == ends
+def through_end(tokens: torch.Tensor, ends: Sequence[int]) -> torch.Tensor:
+    """Return which positions (B, T) belong to captions: through the first of the `ends`, else the whole row."""
+    ended = torch.isin(tokens, torch.tensor(ends, device=tokens.device)).long()
+    return ended.cumsum(1) == ended
 
 
-def caption_log_probs(log_probs: torch.Tensor, tokens: torch.Tensor, end: int, reduction: str) -> torch.Tensor:
+def words_of(tokens: torch.Tensor, ends: Sequence[int]) -> torch.Tensor:
+    """Return which positions (B, T) are before the first of the `ends`."""
+    return torch.isin(tokens, torch.tensor(ends, device=tokens.device)).cumsum(1) == 0
+
+
+def caption_log_probs(
+    log_probs: torch.Tensor, tokens: torch.Tensor, ends: Sequence[int], reduction: str
+) -> torch.Tensor:
     """Return the log-probabilities (B,) of captions from the log-probabilities of their tokens (B, T).
 
-    Tokens after the first `end` do not count. The `reduction` `sum` is the log-probability of the caption with its end,
-    as in equation 1 of Dessì et al. (2023). `mean` is used by their training code: the end itself is not scored but
-    counts in the length. The sum over n tokens and an end is divided by n + 1, and the sum over the T tokens of a
-    caption without an end is divided by T. They finetune ClipCap with `mean`. They finetune BLIP and CaMEL with
+    Tokens after the first of the `ends` do not count. The `reduction` `sum` is the log-probability of the caption with
+    its end, as in equation 1 of Dessì et al. (2023). `mean` is used by their training code: the end itself is not
+    scored but counts in the length. The sum over n tokens and an end is divided by n + 1, and the sum over the T tokens
+    of a caption without an end is divided by T. They finetune ClipCap with `mean`. They finetune BLIP and CaMEL with
     `mean-with-end`, the mean over all tokens, the end included. Raises ValueError for another reduction.
     """
     if reduction not in ("mean", "mean-with-end", "sum"):
         raise ValueError(f"objective.log_prob is {reduction!r}; it must be mean, mean-with-end or sum")
-    through = through_end(tokens, end)
-    counted = through & (tokens != end) if reduction == "mean" else through
+    through = through_end(tokens, ends)
+    counted = words_of(tokens, ends) if reduction == "mean" else through
     summed = (log_probs * counted).sum(1)
     return summed if reduction == "sum" else summed / through.sum(1)
 
@@ -70,10 +77,10 @@ class Reinforce(Objective):
     """
 
     generate: Callable[[Any, torch.Tensor], torch.Tensor]
-    """a model's captions of visual features as token ids (B, T), with `end` after each that is shorter than T"""
+    """a model's captions of visual features as token ids (B, T), with an end after each that is shorter than T"""
     decode: Callable[[torch.Tensor], list[str]]
     """turns them into text"""
-    end: int
+    ends: tuple[int, ...]
     reward: Reward
     baseline: Baseline
     log_prob: str = "mean"
@@ -91,15 +98,15 @@ class Reinforce(Objective):
         captions = self.decode(tokens)
         reward, statistics = self.reward(batch, captions)
         self.rewards.append(reward)
-        log_probs = model.log_probs(batch.visual, tokens, through_end(tokens, self.end))
-        log_prob = caption_log_probs(log_probs, tokens, self.end, self.log_prob)
+        log_probs = model.log_probs(batch.visual, tokens, through_end(tokens, self.ends))
+        log_prob = caption_log_probs(log_probs, tokens, self.ends, self.log_prob)
         baseline = self.baseline.predict(batch)
         return policy_loss(reward, baseline, log_prob), {
             "reward": reward.mean(),
             **{name: values.mean() for name, values in statistics.items()},
             "baseline": torch.as_tensor(baseline).float().mean(),
             "log_prob": log_prob.mean(),
-            "caption_length": ((tokens == self.end).cumsum(1) == 0).sum(1).float().mean(),
+            "caption_length": words_of(tokens, self.ends).sum(1).float().mean(),
             "distinct": len(set(captions)) / len(captions),
         }
 
@@ -125,7 +132,7 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     objective = Reinforce(
         generate=lambda model, visual: decode(model, visual, decoding, tokenizer).tokens,
         decode=lambda tokens: tokenizer.decode(tokens.tolist()),
-        end=tokenizer.end,
+        ends=tokenizer.ends,
         reward=build_reward(config["reward"], data),
         baseline=build_baseline(config),
         log_prob=settings["log_prob"],

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
+from captionlab.captioners.decoded import Decoded
 from captionlab.config.evaluations import Decoding, Sample, read_decoding
-from captionlab.generation.contract import Decoded
 from captionlab.generation.decoding import decode, decode_with_gradient
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.training.loop.batches import ImageBatch, ImageBatches
@@ -124,8 +124,8 @@ class SelfCritical(Objective):
             return sampled, sampled.log_prob
         sampled = decode(model, visual, self.sampling, self.tokenizer)
         log_probs = model.log_probs(visual, sampled.tokens, sampled.mask)
-        summed, end = log_probs.sum(1), self.tokenizer.end
-        weighed = caption_log_probs(log_probs, sampled.tokens, end, self.log_prob) if self.log_prob else summed
+        summed, ends = log_probs.sum(1), self.tokenizer.ends
+        weighed = caption_log_probs(log_probs, sampled.tokens, ends, self.log_prob) if self.log_prob else summed
         return replace(sampled, log_prob=summed), weighed
 
     @torch.no_grad()
