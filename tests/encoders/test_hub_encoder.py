@@ -10,7 +10,7 @@ from captionlab.networks.checkpoints import CheckpointError
 
 def refused(folder, **options):
     with pytest.raises(CheckpointError) as raised:
-        import_encoder({"family": "transformers", **options}, folder)
+        import_encoder({"family": "image-side", **options}, folder)
     return raised.value
 
 

@@ -55,11 +55,14 @@ class Encoder(Member, ABC):
 
     @abstractmethod
     def preprocess(self, image: Image.Image) -> Tensor:
-        """Return an RGB image as uint8 (3, height, width), preprocessed for `embed_images`."""
+        """Return an RGB image as a tensor, preprocessed for `embed_images`.
+
+        It is uint8 (3, height, width), except for families whose images are preprocessed by the model's own processor.
+        """
 
     @abstractmethod
     def embed_images(self, pixels: Tensor) -> Tensor:
-        """Return embeddings (n, d), float32, not normalised, of preprocessed images (n, 3, height, width), uint8."""
+        """Return embeddings (n, d), float32, not normalised, of n preprocessed images."""
 
     @property
     def patch_shape(self) -> tuple[int, int]:

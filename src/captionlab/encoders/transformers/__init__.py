@@ -1,1 +1,1 @@
-"""The image side of a model of the Hugging Face hub as encoder: what its captioner reads at every place of an image."""
+"""A dual encoder of the Hugging Face hub: any model of transformers that embeds images and texts in one space."""
