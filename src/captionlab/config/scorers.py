@@ -23,6 +23,8 @@ class ScorerFacts:
     """features of an image that it reads: regions, the image itself, or embeddings if it is an encoder"""
     matching: Mapping[str, Any] = field(default_factory=dict)
     """defaults of keys of Matching that have no default there, the same as in the class of the family"""
+    folder: bool = False
+    """whether its published weights are a folder with its tokenizer, and not a file beside a vocabulary"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions change the scores, beside torch and tokenizers"""
 
@@ -51,7 +53,7 @@ class ReusedScorer(Scorer):
 
     run: FilePath = Field(description=RUN)
     family: str | None = None
-    regions: Regions | None = Field(None, description="regions that it reads; a `blip` reads the image")
+    regions: Regions | None = Field(None, description="regions that it reads; a `blip` or a `vlm` reads the image")
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence if its family reads regions and none are named."""

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 
-from captionlab.scorers.scorer import Scorer, Visual
+from captionlab.scorers.scorer import Scorer
 
 
 class ScorerImages:
@@ -19,7 +20,7 @@ class ScorerImages:
         self._batch = scorer.open_images([str(path) for path in feature_paths])
 
     @torch.no_grad()
-    def visual(self, image_ids: Sequence[str]) -> Visual:
+    def visual(self, image_ids: Sequence[str]) -> Any:
         """Return the encoded images `image_ids`, in their order.
 
         Raises TableError for an image without features.

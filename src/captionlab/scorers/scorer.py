@@ -1,8 +1,9 @@
 """The interface of scorers, and of the families of networks that most scorers belong to.
 
 A family is a folder of this package and has the name of the folder. In `scorer.py`, FAMILY is a subclass of
-ScorerNetwork, or of Scorer if an encoder is the scorer itself. `config.py` has the keys of the family, and FACTS
-(captionlab.config.scorers.ScorerFacts), which the workflow reads without importing the network.
+ScorerNetwork, or of Scorer if the family stores its scorers itself: an encoder, or a model that is published as a
+folder. `config.py` has the keys of the family, and FACTS (captionlab.config.scorers.ScorerFacts), which the workflow
+reads without importing the network.
 """
 
 from abc import ABC, abstractmethod
@@ -88,12 +89,12 @@ class Scorer(nn.Module, ABC):
         """Return a function that gives images of tables by their ids, in the form that `encode_image` takes."""
 
     @abstractmethod
-    def encode_image(self, images: Any) -> Visual:
-        """Return the encoded images: everything that does not depend on captions."""
+    def encode_image(self, images: Any) -> Any:
+        """Return the encoded images: everything that does not depend on captions, in the form that `score` takes."""
 
     @abstractmethod
     def score(
-        self, visual: Visual, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
+        self, visual: Any, captions: Sequence[str], rows: Sequence[int] | Tensor | None = None, batch: int = 32
     ) -> Tensor:
         """Return matching scores (B,) of captions, without gradient, computed in batches of `batch` captions.
 

@@ -1,4 +1,7 @@
-"""Scorers on disk: a folder with config.json, model.safetensors and vocab.txt. Encoders have no vocab.txt."""
+"""Scorers on disk: a folder with config.json, model.safetensors and vocab.txt.
+
+Encoders have no vocab.txt, and models that are published as a folder have tokenizer.json in its place.
+"""
 
 import json
 import os
@@ -12,9 +15,9 @@ from torch import Tensor
 
 from captionlab.networks.checkpoints import CheckpointError, check_fit, origin_of, read_checkpoint, write_model
 from captionlab.networks.wordpiece import WordPieces, learn_pieces
-from captionlab.plugins import family_class, own_keys
-from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer
-from captionlab.storage.files import replacing
+from captionlab.plugins import family_class, names, own_keys
+from captionlab.scorers.scorer import Matching, NetworkScorer, Scorer, ScorerNetwork
+from captionlab.storage.files import digest, replacing
 from captionlab.userfiles.model_config import NAME, made_here, refuse_other, with_sizes_beside
 
 FILES = ("config.json", "model.safetensors", "vocab.txt")
@@ -67,6 +70,21 @@ def import_scorer(
     save_scorer(scorer, directory, origin_of(weights))
 
 
+def import_folder(config: Mapping[str, Any], folder: str | os.PathLike[str], directory: str | os.PathLike[str]) -> None:
+    """Store a scorer that was published as a folder, or that captionlab stored in a folder.
+
+    `config` is the scorer's block of the config. Raises ValueError if captionlab stored another model there, and
+    CheckpointError if the folder does not contain a scorer of this family.
+    """
+    family = family_class("scorers", config["family"])
+    settings = {name: value for name, value in config.items() if name != "family"}
+    if made_here(Path(folder) / NAME, "scorers", config["family"]):
+        scorer = family.load(folder, **settings)
+    else:
+        scorer = family.from_folder(folder, settings)
+    scorer.save(directory, {"weights": Path(folder).name, "blake2b": digest(folder)})
+
+
 def save_scorer(
     scorer: NetworkScorer, directory: str | os.PathLike[str], origin: Mapping[str, Any] | None = None
 ) -> None:
@@ -93,8 +111,10 @@ def load_scorer(directory: str | os.PathLike[str], device: str | torch.device = 
         described = json.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{config} does not describe a scorer: {error!r}; make the scorer again") from error
-    if "scorer" in described:  # an encoder that is a scorer; `family` is then the encoder's
-        return cast(Scorer, family_class("scorers", described["scorer"]).load(directory, device))
+    # Of an encoder that is a scorer, `family` is the encoder's.
+    name = described.get("scorer", described.get("family"))
+    if name in names("scorers") and not issubclass(family := family_class("scorers", name), ScorerNetwork):
+        return cast(Scorer, family.load(directory, device))
     scorer = _described(config, described, vocabulary, {})
     _load_weights(scorer, read_checkpoint(weights), weights)
     return scorer.to(device).requires_grad_(False).eval()

@@ -16,15 +16,12 @@ from transformers.models.blip.modeling_blip import BlipVisionModel
 from transformers.models.blip.modeling_blip_text import BlipTextModel
 
 from captionlab.encoders.clip.encoder import MEAN, STD
-from captionlab.encoders.images import decode, normalise, squeeze
-from captionlab.images.locations import LOCATION
+from captionlab.encoders.images import normalise, squeeze
 from captionlab.networks.bert import read_sizes, said
 from captionlab.networks.checkpoints import count_layers
 from captionlab.networks.linear import Linear
+from captionlab.scorers.pixels import open_pixels
 from captionlab.scorers.scorer import Matching, ScorerNetwork, Visual
-from captionlab.storage.row_groups import Groups
-from captionlab.storage.schemas import IMAGES
-from captionlab.storage.tables import TableError, read_table
 
 _KEPT, _POSITIONS = ("vision_model.", "text_encoder.", "itm_head."), "text_encoder.embeddings.position_ids"
 
@@ -119,18 +116,8 @@ class Blip(ScorerNetwork):
 
         Images are squeezed to squares. The function raises TableError for an image that is not in the tables.
         """
-        table = Groups(paths, IMAGES, ["image_id", *LOCATION])
-        ids = read_table(paths, IMAGES, ["image_id"])["image_id"]
-        row = {image: row for row, image in enumerate(ids.to_pylist())}
-        prepare = partial(squeeze, size=self.architecture["image_size"])
-
-        def batch(images: Sequence[str]) -> Tensor:
-            if missing := [image for image in images if image not in row]:
-                raise TableError(f"{', '.join(paths)}: there is no image {missing[0]!r}")
-            rows = table.take([row[image] for image in images])
-            return torch.stack(list(decode([rows], prepare, threads=torch.get_num_threads())))
-
-        return batch
+        pixels = open_pixels(paths, partial(squeeze, size=self.architecture["image_size"]))
+        return lambda images: torch.stack(pixels(images))
 
     def encode_image(self, pixels: Tensor) -> Visual:
         """Return the states of class token and patches of images (N, 3, image_size, image_size) as bytes."""
