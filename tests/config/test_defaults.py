@@ -64,7 +64,9 @@ def test_families_are_trained_with_the_defaults_of_their_class(package, family, 
 @pytest.mark.parametrize(("package", "family", "model"), models("Imported") + models("Adopted"))
 def test_families_are_imported_with_the_defaults_of_their_class(package, family, model):
     of_family = family_class(package, family)
-    if package == "captioners" and captioners()[family].folder:  # it is told the whole block, defaults included
+    if {"captioners": captioners, "scorers": scorers}[package]()[
+        family
+    ].folder:  # it is told the block with its defaults
         return
     imported = of_family.from_published if hasattr(of_family, "from_published") else of_family.__init__
     # What it hands on by `options` is the constructor's.
@@ -95,10 +97,11 @@ def test_parts_of_a_config_are_what_python_takes_without_them(model, function, k
 
 @pytest.mark.parametrize("family", captioners())
 def test_families_are_finetuned_as_their_facts_say(family):
-    assert captioners()[family].finetuned_as == family_class("captioners", family).finetuned_as
+    facts, network = captioners()[family], family_class("captioners", family)
+    assert (facts.finetuned_as, facts.generates) == (network.finetuned_as, network.generates)
 
 
-@pytest.mark.parametrize("family", [name for name, facts in scorers().items() if facts.reads != "embeddings"])
+@pytest.mark.parametrize("family", [name for name, facts in scorers().items() if facts.matching])
 def test_scorers_match_as_their_facts_say(family):
     made = vars(family_class("scorers", family).MATCHING)
     assert scorers()[family].matching.items() <= made.items()

@@ -123,7 +123,7 @@ def test_the_first_update_is_that_of_reinforce_with_normalised_rewards(tokenizer
     tokens, advantages = (objective.drawn[0][name] for name in ("tokens", "advantages"))
     visual = batch_of().visual.repeat_interleave(SAMPLES, dim=0)
     found = captioner.log_probs(visual, tokens, torch.ones_like(tokens))
-    log_prob = caption_log_probs(found, tokens, tokenizer.end, "mean-with-end")
+    log_prob = caption_log_probs(found, tokens, tokenizer.ends, "mean-with-end")
     theirs = torch.autograd.grad(policy_loss(advantages, 0.0, log_prob), list(captioner.parameters()))
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, atol=1e-6, rtol=0)

@@ -44,20 +44,26 @@ def reward_model_folders(wildcards):
     return graph.reward_models(wildcards.captioner)
 
 
+# Inputs of rules that finetune a captioner.
+FINETUNING_INPUTS = dict(
+    parent_config=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/config.json",
+    parent_weights=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/model.safetensors",
+    parent_tokenizer=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/tokenizer.json",
+    parent_ancestors=parent_ancestors,
+    images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
+    features=training_images,
+    captions=training_references,
+    reward_models=reward_model_files,
+    reward_models_features=reward_model_features,
+    reward_models_regions=reward_model_regions,
+    neighbours=hard_negatives,
+)
+
+
 rule finetune_captioner:
     """Finetune a captioner by a reward or on references, from its parent on."""
     input:
-        parent_config=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/config.json",
-        parent_weights=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/model.safetensors",
-        parent_tokenizer=lambda wildcards: f"results/captioners/{settings.captioners[wildcards.captioner].parent}/tokenizer.json",
-        parent_ancestors=parent_ancestors,
-        images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
-        features=training_images,
-        captions=training_references,
-        reward_models=reward_model_files,
-        reward_models_features=reward_model_features,
-        reward_models_regions=reward_model_regions,
-        neighbours=hard_negatives,
+        **FINETUNING_INPUTS,
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",
@@ -94,6 +100,58 @@ rule finetune_captioner:
         "finetune the captioner {wildcards.captioner}"
     script:
         "../scripts/finetune_captioner.py"
+
+
+rule finetune_with_trl:
+    """Finetune a captioner by TRL on accelerate, in one process or in those of its file `accelerate`."""
+    input:
+        **FINETUNING_INPUTS,
+        accelerate=lambda wildcards: graph.files_of("captioners", wildcards.captioner, "accelerate"),
+    output:
+        config="results/captioners/{captioner}/config.json",
+        weights="results/captioners/{captioner}/model.safetensors",
+        tokenizer="results/captioners/{captioner}/tokenizer.json",
+        training="results/captioners/{captioner}/training.parquet",
+        training_captions="results/captioners/{captioner}/training_captions.parquet",
+        snapshots=directory("results/captioners/{captioner}/snapshots"),  # empty
+    log:
+        "results/logs/finetune_with_trl/{captioner}.log",
+    wildcard_constraints:
+        captioner=graph.names_of("captioners", "finetuned-by-trl"),
+    priority: 10  # Trainings are the longest way through the DAG.
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=graph.memory(
+            12000,
+            parent_weights=4,  # with Adam's averages, and a copy for the divergence
+            parent_ancestors=2,
+            features=1.2,
+            captions=5,
+            reward_models=2,
+            reward_models_features=1.2,
+        ),
+        runtime=2880,
+        gpu=1,
+    params:
+        **graph.software(
+            "finetune_with_trl",
+            "numpy",
+            "pycocoevalcap",
+            "torch",
+            "tokenizers",
+            "trl",
+            "accelerate",
+            loads=training_modules,
+        ),
+        config=training_config,
+        reward_models=reward_model_folders,
+        seed=lambda wildcards: settings.captioners[wildcards.captioner].seed,
+    message:
+        "finetune the captioner {wildcards.captioner} by TRL"
+    script:
+        "../scripts/finetune_with_trl.py"
 
 
 def greedy_decoding(wildcards):

@@ -63,11 +63,13 @@ def train_captioner(
         with replacing_folder(Path(snapshots)) as folder:
             for snapshot in reached:
                 _write_snapshot(training, captioner, tokenizer, snapshot, folder / str(snapshot.number))
-        _save(training, captioner, tokenizer, folder_of(training.weights))
+        save_trained(training, captioner, tokenizer, folder_of(training.weights))
         remove(training.state)
 
 
-def _save(training: Training, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any) -> None:
+def save_trained(
+    training: Training, captioner: Captioner[Any], tokenizer: Tokenizer, folder: Path, **origin: Any
+) -> None:
     """Write a trained captioner. If `lora.merge` is set, merge its adapters into the weights first, in place."""
     # The saved config omits `snapshots`, so that adding a snapshot changes no file of the final captioner.
     config = {key: value for key, value in training.params["config"].items() if key != "snapshots"}
@@ -83,7 +85,7 @@ def _write_snapshot(
     captioner = copy.deepcopy(captioner)
     Changing(captioner).load_state_dict(snapshot.weights())
     passed = {"epochs": snapshot.number} if "epochs" in training.params["config"]["optimizer"] else {}
-    _save(training, captioner, tokenizer, folder, snapshot={**passed, "updates": snapshot.updates})
+    save_trained(training, captioner, tokenizer, folder, snapshot={**passed, "updates": snapshot.updates})
     log = read_table(training.log, TRAINING)
     write_table(folder / Path(training.log).name, TRAINING, log.filter(pc.less_equal(log["step"], snapshot.updates)))
 

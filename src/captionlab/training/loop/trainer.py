@@ -202,7 +202,7 @@ def train(
     if validation and not first:
         log.add(0, 0, validation.after(model, 0))
     model.train()
-    with _stop_requests() as stop, tracker.following(_history(log, validation)):
+    with stop_requests() as stop, tracker.following(_history(log, validation)):
         for step in progress(range(first, steps), what="updates", total=steps - first):
             lr = learning_rate(optimizer, step, steps, per_epoch)
             statistics = _gradients(model, objective, parameters, batches[step], optimizer, (seed, step))
@@ -337,7 +337,7 @@ def _in_words(statistics: dict[str, float]) -> str:
 
 
 @contextmanager
-def _stop_requests() -> Iterator[list[int]]:
+def stop_requests() -> Iterator[list[int]]:
     """Yield the list of received stop signals, to which new signals are added. Only a main thread receives signals."""
     received: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()

@@ -1,0 +1,1 @@
+"""Direct preference optimisation: the better of two captions of an image is preferred."""
