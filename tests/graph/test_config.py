@@ -637,10 +637,10 @@ def test_the_example_is_accepted():
         ),
         ("encoders.own", trained(vision={"pool_type": "avg"}), "own.architecture.vision_cfg has no key 'pool_type'"),
         ("encoders.own", trained(text={"heads": 3}), "text_cfg.heads is 3, which does not divide its width, 64"),
-        ("encoders.sees", {"family": "transformers"}, "encoders.sees lacks the key weights"),
+        ("encoders.sees", {"family": "image-side"}, "encoders.sees lacks the key weights"),
         (
             "encoders.sees",
-            {"family": "transformers", "weights": "hub/git", "processor": "small"},
+            {"family": "image-side", "weights": "hub/git", "processor": "small"},
             "encoders.sees.processor is 'small'; it must be a mapping",
         ),
         (
@@ -664,7 +664,7 @@ def test_a_mistake_is_a_sentence(path, value, sentence, answers):
 
 def with_own_sight(**sees):
     """A config with a model of the hub, and an encoder whose patches it reads."""
-    config = edited("encoders.sees", {"family": "transformers", "weights": "hub/git", **sees})
+    config = edited("encoders.sees", {"family": "image-side", "weights": "hub/git", **sees})
     config["encoders"]["patches"] = {"patches_of": "sees"}
     config["captioners"]["git"] = {**OF_HUB, "encoder": "patches"}
     return config
@@ -675,6 +675,14 @@ def test_a_model_of_the_hub_reads_what_its_own_image_side_makes(answers):
     for key, value in {"weights": "hub/other", "processor": {"size": 3}}.items():
         said = f"captioners.git reads patches of encoders.sees, whose {key} is {value!r}; it learnt by its own"
         answers.hold(f"`encoders.sees.{key}: {json.dumps(value)}`", mistakes(with_own_sight(**{key: value})), said)
+
+
+def test_generate_has_no_rules_of_other_programs(answers):
+    config = with_own_sight()
+    config["decodings"]["old"] = {"kind": "beam", "beams": 2, "max_tokens": 6, "rules": "transformers-2022"}
+    config["evaluations"]["hub"] = {**config["evaluations"]["main"], "captioners": ["git"], "decoding": "old"}
+    named = "evaluations.hub: decodings.old.rules is 'transformers-2022', and `generate` of transformers writes"
+    answers.hold("a captioner of the hub with `rules: transformers-2022`", mistakes(config), named)
 
 
 def test_dropout_of_adapters_where_nothing_drops(answers):

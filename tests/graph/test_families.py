@@ -346,7 +346,10 @@ def test_a_new_encoder_is_not_taken_for_another(checkout):
     code, versions = right["encoder mine"]
     assert versions.keys() == {"torch", "scipy"}
     assert code != right["encoder clip"][0]
-    assert "encoders.mine.family is 'newer'; it must be one of blip, clip, new, resnet, siglip, transformers." in wrong
+    assert (
+        "encoders.mine.family is 'newer'; it must be one of blip, clip, image-side, new, resnet, siglip, transformers."
+        in wrong
+    )
 
 
 @pytest.mark.parametrize(

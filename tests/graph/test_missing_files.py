@@ -30,8 +30,9 @@ def test_each_is_named_with_its_key_and_none_twice(tmp_path, answers):
     answers.hold("a folder in place of a file of captions", text, "captioners.mine.captions.texts")
     for key in ("corpora.texts.annotations.test", "corpora.photos.annotations", "encoders.clip.weights"):
         assert key in text
-    for key in ("regions.butd.files.photos", "regions.detector.weights", "scorers.uniter.vocabulary"):
+    for key in ("regions.butd.files.photos", "regions.detector.weights"):
         assert f"{key}: no such file or folder {tmp_path}/" in text
+    assert f"scorers.uniter.vocabulary: no such file {tmp_path}/" in text
     assert f"captioners.mine.captions.texts: {tmp_path}/mine.json is a folder, and a file is wanted" in text
     assert f"language.model.arpa: no such file {tmp_path}/model.arpa" in text
     assert "docs/data.md" in text

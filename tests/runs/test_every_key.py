@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from safetensors.torch import load_file
+from support.dual_encoders import dual_encoder
+from support.hub_models import hub_model
 from support.interval_ranges import intervals_outside
 from support.other_run import write_models
 from support.published_models import write_blip_matcher, write_detector, write_siglip
@@ -95,6 +97,8 @@ def write_data(folder: Path) -> None:
     for name, write in (("siglip", write_siglip), ("blip", write_blip_matcher)):
         (folder / name).mkdir()
         write(folder / name)
+    dual_encoder("clip", folder / "dual")
+    hub_model("smolvlm", folder / "models")
     write_detector(folder / "detector.pt")
     write_arpa(train([text.lower().split() for text in texts]), folder / "given.arpa")
     (folder / "count.py").write_text(COUNT)
@@ -217,7 +221,7 @@ def test_constructed_captions_differ_by_their_seed(run):
 
 def test_every_metric_scores_every_judged_caption(run):
     numbers = {table: pq.read_table(run / paths.scores(table, "simulated", "simulated")).num_rows for table in JUDGED}
-    scorers = 5  # two trainings of one among them
+    scorers = 7  # two trainings of one among them
     assert numbers["alignment"] == scorers * numbers["nlg"]
     assert numbers["clipscore"] == 2 * numbers["nlg"], "CLIPScore and PAC-S"
     assert numbers["command-words"] == numbers["nlg"] >= 6
@@ -226,10 +230,12 @@ def test_every_metric_scores_every_judged_caption(run):
 def test_scorers_of_another_run_and_their_copy_agree(run):
     rows = pq.read_table(run / paths.evaluation("alignment", "simulated", "simulated")).to_pylist()
     scores = {
-        name: [row["score"] for row in rows if row["scorer"] == name] for name in ("uniter", "uniter-again", "blip")
+        name: [row["score"] for row in rows if row["scorer"] == name]
+        for name in ("uniter", "uniter-again", "blip", "vqa", "likely")
     }
     assert scores["uniter"] == scores["uniter-again"]
-    assert all(0 < score < 2.0 for score in scores["blip"])
+    assert all(0 < score < 2.0 for name in ("blip", "vqa") for score in scores[name])
+    assert all(score < 0 for score in scores["likely"])
 
 
 def test_scenes_are_the_most_frequent_nouns_of_captions(run):

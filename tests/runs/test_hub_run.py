@@ -14,7 +14,7 @@ from support.interval_ranges import intervals_outside
 from support.small import start
 
 from captionlab.captioners.pictures import Pictures
-from captionlab.captioners.prompts import of_image, read_prompt
+from captionlab.captioners.prompts import Prompter
 from captionlab.captioners.store import load_captioner
 from captionlab.generation.decoding import decode
 from captionlab.networks import hub
@@ -86,25 +86,21 @@ def image():
     return Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 60, 3), dtype=np.uint8))
 
 
-def captions_of(captioner, tokenizer, inputs):
-    """Tokens that a captioner of ours gives an image of which it reads pixels."""
-    decoded = decode(captioner, Pictures([captioner.see(inputs)]), decoding_of("greedy", 8), tokenizer)
-    return decoded.tokens[0, : decoded.lengths[0]].tolist()
+def pictures_of(captioner, processor, image):
+    """Return an image as a captioner of ours reads it by pixels."""
+    prompter = Prompter(processor, captioner.architecture["block"], captioner.architecture["reads_prompt"])
+    return Pictures([image], prompter, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("captioner", ["qwen-learns", "git"])
 def test_plain_transformers_reads_what_was_exported_and_says_the_same(run, image, captioner):
     ours, tokenizer = load_captioner((run / paths.captioner("config.json", captioner)).parent)
     model, processor = hub.read_folder(run / paths.export(captioner))
-    block = {
-        name: CONFIG["captioners"]["qwen" if "qwen" in captioner else captioner].get(name)
-        for name in ("chat", "prompt")
-    }
-    inputs = read_prompt(processor, {name: text for name, text in block.items() if text}, image)
-    unsaid = torch.tensor(ours.unsaid, dtype=torch.long)
-    model.get_output_embeddings().register_forward_hook(lambda _, __, out: out.index_fill(-1, unsaid, -torch.inf))
-    found = model.generate(**inputs, max_new_tokens=8, do_sample=False)[0, inputs["input_ids"].shape[1] :].tolist()
-    assert found == captions_of(ours, tokenizer, inputs)
+    pictures = pictures_of(ours, processor, image)
+    decoded = decode(ours, pictures, decoding_of("greedy", 8), tokenizer)
+    words = pictures.inputs["input_ids"].shape[1]
+    found = model.generate(**pictures.inputs, max_new_tokens=8, do_sample=False)[0, words:].tolist()
+    assert found == decoded.tokens[0, : decoded.lengths[0]].tolist()
 
 
 def test_plain_peft_reads_adapters_that_were_exported(run, image):
@@ -113,10 +109,12 @@ def test_plain_peft_reads_adapters_that_were_exported(run, image):
     ours, _ = load_captioner((run / paths.captioner("config.json", "llava-learns")).parent)
     base, processor = hub.read_folder(run.parent / "data" / "hub" / "llava")
     model = PeftModel.from_pretrained(base, str(run / paths.export("llava-learns"))).eval()
-    inputs, tokens = read_prompt(processor, {"chat": "describe it"}, image), torch.tensor([[5, 6, 7]])
+    pictures, tokens = pictures_of(ours, processor, image), torch.tensor([[5, 6, 7]])
+    inputs = dict(pictures.inputs)
     with torch.no_grad():
-        features = torch.stack(hub.image_features(base, ours.kind, of_image(inputs)))
+        features = torch.stack([*hub.image_features(base, inputs).pooler_output])
         found = ours.log_probs(features, tokens, torch.ones(1, 3))
-        logits = model(**hub.followed(inputs, tokens[:, :-1], ours.kind)).logits[0, -3:]
-    logits[:, ours.unsaid] = -torch.inf
+        inputs["input_ids"] = torch.cat([inputs["input_ids"], tokens[:, :-1]], dim=1)
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+        logits = model(**inputs).logits[0, -3:]
     torch.testing.assert_close(found[0], logits.log_softmax(-1).gather(1, tokens.T)[:, 0], atol=1e-5, rtol=1e-5)

@@ -139,7 +139,7 @@ rule export_captioner:
     log:
         "results/logs/export_captioner/{captioner}.log",
     wildcard_constraints:
-        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "finetuned-by-trl", "snapshot"),
     conda:
         "../../envs/captionlab.yaml"
     threads: 1

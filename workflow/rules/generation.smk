@@ -47,7 +47,7 @@ rule generate_captions:
     log:
         "results/logs/generate_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "finetuned-by-trl", "snapshot"),
         evaluation=graph.names_of("evaluations", "whole"),
     conda:
         "../../envs/captionlab.yaml"
@@ -79,7 +79,7 @@ use rule generate_captions as generate_shard with:
     log:
         "results/logs/generate_shard/{captioner}/{evaluation}/{shard}.log",
     wildcard_constraints:
-        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "finetuned-by-trl", "snapshot"),
         evaluation=graph.names_of("evaluations", "in-shards"),
     message:
         "caption shard {wildcards.shard} of {wildcards.evaluation} by {wildcards.captioner}"
@@ -100,7 +100,7 @@ rule join_captions:
     log:
         "results/logs/join_captions/{captioner}/{evaluation}.log",
     wildcard_constraints:
-        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "snapshot"),
+        captioner=graph.names_of("captioners", "pretrained", "imported", "finetuned", "finetuned-by-trl", "snapshot"),
         evaluation=graph.names_of("evaluations", "in-shards"),
     conda:
         "../../envs/captionlab.yaml"

@@ -86,7 +86,7 @@ rule read_regions:
 
 def scorer_config(wildcards):
     """Return the parameters of the import or training of a scorer, beside its inputs."""
-    files = ("weights", "vocabulary", "run", "config")
+    files = ("weights", "vocabulary", "tokenizer", "run", "config")
     block = graph.block("scorers", wildcards.scorer, "regions", "corpus", "seed", "encoder", *files)
     if "negatives" in block:
         block["negatives"].pop("encoder", None)
@@ -103,7 +103,7 @@ rule import_scorer:
 
     config: architecture and settings of the scorer
     weights: weights of the scorer
-    vocabulary: word pieces of the scorer. A scorer that is an encoder has no such file
+    vocabulary: word pieces of the scorer. A scorer that is an encoder, or is imported from a folder, has no such file
     """
     input:
         weights=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "weights")[0],
@@ -130,6 +130,39 @@ rule import_scorer:
         "import the scorer {wildcards.scorer}"
     script:
         "../scripts/import_scorer.py"
+
+
+rule import_scorer_folder:
+    """Import a scorer from the folder of a model, published or of another run.
+
+    config: settings of the scorer, and the files of its processor
+    weights: weights of the scorer
+    tokenizer: tokenizer of a scorer that is imported from a folder
+    """
+    input:
+        files=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "weights", "tokenizer"),
+        beside=lambda wildcards: graph.files_of("scorers", wildcards.scorer, "config"),
+    output:
+        config="results/scorers/{scorer}/config.json",
+        weights="results/scorers/{scorer}/model.safetensors",
+        tokenizer="results/scorers/{scorer}/tokenizer.json",
+    log:
+        "results/logs/import_scorer_folder/{scorer}.log",
+    wildcard_constraints:
+        scorer=graph.names_of("scorers", "folder"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=graph.memory(3000, files=4),
+        runtime=30,
+    params:
+        **graph.software("import_scorer_folder", "torch", "tokenizers", loads=scorer_modules),
+        config=scorer_config,
+    message:
+        "import the scorer {wildcards.scorer} from a folder"
+    script:
+        "../scripts/import_scorer_folder.py"
 
 
 rule adopt_encoder:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from captionlab import plugins
 from captionlab.storage import paths
 
 Block = dict[str, Any]
@@ -46,13 +47,24 @@ def model_kind(block: Mapping[str, Any]) -> str:
     return next((kind for key, kind in kinds.items() if key in block), "trained")
 
 
+def scorer_kind(block: Mapping[str, Any]) -> str:
+    """Return the kind of a scorer: folder (imported from a folder), imported, trained or encoder."""
+    kind, facts = model_kind(block), plugins.facts("scorers").get(block.get("family", ""))
+    return "folder" if kind == "imported" and facts and facts.folder else kind
+
+
+def _by_engine(block: Block) -> str:
+    """Return the kind of a captioner, finetuned-by-trl if TRL trains it."""
+    return "finetuned-by-trl" if block.get("engine") == "trl" else captioner_kind(block)
+
+
 # Functions of a block by section: the kind of the block, by which rules choose the blocks that they make.
 KINDS: Mapping[str, Callable[[Block], str]] = {
     "corpora": lambda block: {"toyworld": "rendered", JUDGED: JUDGED}.get(block["reader"], "read"),
     "encoders": model_kind,
     "regions": lambda block: str(block["source"]),
-    "scorers": model_kind,
-    "captioners": lambda block: "snapshot" if "snapshot" in block else captioner_kind(block),
+    "scorers": scorer_kind,
+    "captioners": lambda block: "snapshot" if "snapshot" in block else _by_engine(block),
     "evaluations": lambda block: "in-shards" if block["shards"] > 1 else "whole",
 }
 

@@ -39,6 +39,8 @@ class CaptionerFacts:
     """kinds of predictions that it can make; they decide by which objectives it can be trained"""
     options: tuple[Literal["teacher", "scheduled_sampling"], ...] = ()
     """options of an objective that not every family supports and this family does"""
+    generates: bool = False
+    """whether `generate` of transformers writes its captions, the same as in the class of the family"""
     attention: bool = False
     """whether its attention to tags can be extracted (captionlab.attention)"""
     longest: Mapping[str, int] = field(default_factory=dict)
@@ -183,6 +185,15 @@ class FinetunedCaptioner(Learning):
     parent: Annotated[str, Ref("captioners")] = Field(description="captioner that it starts from")
     objective: ObjectiveOf = Field(description="objective")
     lora: Lora | None = Field(None, description="adapters that are trained in place of the whole captioner")
+    engine: Literal["captionlab", "trl"] = Field(
+        "captionlab",
+        description="program that trains; trl: TRL on accelerate, for captioners of the family `transformers` that "
+        "read images and have a `chat`",
+    )
+    accelerate: FilePath | None = Field(
+        None, description="trl: file of `accelerate config`; without it, one process trains"
+    )
+    use_vllm: bool = Field(False, description="trl: whether vLLM samples the captions that are rewarded")
 
 
 class CaptionFile(Captioner):

@@ -174,7 +174,8 @@ def _default(field: FieldInfo) -> str:
         return "the config's `seed`"
     if field.default in (None, PydanticUndefined) or isinstance(field.default, Model):
         return ""
-    return f"`{json.dumps(field.default, ensure_ascii=False).strip(chr(34))}`"
+    default = field.default
+    return f"`{default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)}`"
 
 
 def _values(part: ValueType) -> str:

@@ -30,7 +30,9 @@ class Decoding(Model):
         "its last token: see below",
     )
     repetition_penalty: PositiveFloat | None = Field(
-        None, description="above 1, tokens that the caption already has become less probable; 1 by default"
+        None,
+        description="above 1, tokens that the caption already has become less probable, and for captioners of the hub "
+        "tokens of the prompt, too; 1 by default",
     )
 
     @property

@@ -18,6 +18,7 @@ from captionlab.config.blocks import (
     model_kind,
     root_of,
 )
+from captionlab.config.engines import engine_mistakes
 from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.config.names import a_family, hint
 from captionlab.config.roles import ROLES
@@ -92,9 +93,11 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
     yield from _training_mistakes(config, where, block)
     yield from _files_mistakes(config, where, root, corpus, "the captioner")
     yield from _objective_mistakes(where, root["family"], objective)
+    if "parent" in block:
+        yield from engine_mistakes(config, name, block)
     for part, key in TRAINING_DECODINGS:
         if decoding := block.get(part, {}).get(key):
-            yield from _length_mistakes(config, f"{where}.{part}", name, decoding)
+            yield from _decoding_mistakes(config, f"{where}.{part}", name, decoding)
     if validation := block.get("validation"):
         yield from _size_mistakes(config, where, corpus, validation["split"], 1, "validation")
         if optimizer.get("steps", validation["every"]) < validation["every"]:
@@ -106,7 +109,8 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
 def _image_side_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """Yield a sentence for each key in which an encoder differs from the image side of a model of the hub."""
     encoder = config["encoders"][block["encoder"]]["patches_of"]
-    sees, wanted = config["encoders"][encoder], {key: block.get(key) for key in ("family", "weights", "processor")}
+    sees = config["encoders"][encoder]
+    wanted = {"family": "image-side", **{key: block.get(key) for key in ("weights", "processor")}}
     for key, value in wanted.items():
         if sees.get(key) != value:
             change = f"leave {key} out there" if value is None else f"write {key}: {value!r} there"
@@ -210,14 +214,20 @@ def _caption_mistakes(config: Block, where: str, corpus: str, so: str) -> Iterat
         yield f"{where}: the corpus {corpus!r} has no captions (captions: null), so {so}"
 
 
-def _length_mistakes(config: Block, where: str, captioner: str, decoding: str) -> Iterator[str]:
-    """Yield a sentence if a decoding asks for more tokens than the captioner has positions.
+def _decoding_mistakes(config: Block, where: str, captioner: str, decoding: str) -> Iterator[str]:
+    """Yield a sentence if a decoding has rules that the captioner cannot follow, or too many tokens for its positions.
 
-    Imported captioners are not checked here, because only their weights say how many positions they have.
+    The positions of imported captioners are not checked here, because only their weights say how many they have.
     """
-    root = root_of(config, captioner)
-    block, asked = config["captioners"][root], config["decodings"][decoding]["max_tokens"]
-    if "architecture" not in block or not (parts := captioners()[block["family"]].longest):
+    root, described = root_of(config, captioner), config["decodings"][decoding]
+    block = config["captioners"][root]
+    facts, asked = captioners().get(block.get("family", "")), described["max_tokens"]
+    if facts and facts.generates and described.get("rules", "transformers") != "transformers":
+        yield (
+            f"{where}: decodings.{decoding}.rules is {described['rules']!r}, and `generate` of transformers writes the "
+            f"captions of {captioner!r}; name a decoding without `rules`"
+        )
+    if facts is None or "architecture" not in block or not (parts := facts.longest):
         return
     longest = sum(times * {**block["architecture"], "": 1}[key] for key, times in parts.items())
     if asked > longest:
@@ -269,7 +279,7 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
         yield from _size_mistakes(config, where, corpus, config["corpora"][corpus]["evaluation_split"], needed, what)
     for captioner in evaluation["captioners"]:
         if "decoding" in evaluation:
-            yield from _length_mistakes(config, where, captioner, evaluation["decoding"])
+            yield from _decoding_mistakes(config, where, captioner, evaluation["decoding"])
         root, captions = blocks[root_of(config, captioner)], blocks[captioner].get("captions", dict.fromkeys(corpora))
         for corpus in corpora:
             yield from _files_mistakes(config, where, root, corpus, f"the captioner {captioner!r}")
@@ -360,7 +370,7 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
             yield f"{named}; what is analysed is attention to tags, of {a_family(able)}"
         else:
             yield from _files_mistakes(config, f"scene_analysis.{role}", block, scenes["corpus"], "the captioner")
-            yield from _length_mistakes(config, f"scene_analysis.{role}", scenes[role], scenes["decoding"])
+            yield from _decoding_mistakes(config, f"scene_analysis.{role}", scenes[role], scenes["decoding"])
     for key in ("regions", "tags") if all(block["family"] in able for block in blocks.values()) else ():
         read = {role: block[key] for role, block in blocks.items()}
         if len({*read.values()}) > 1:

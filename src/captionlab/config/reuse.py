@@ -15,6 +15,9 @@ from captionlab.config.names import hint
 from captionlab.plugins import facts
 from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
 
+# Settings of a scorer that the plan of a run depends on.
+_SCORED = ("scale", "score")
+
 
 class Reused:
     """The models of a config that were made in other runs; `root` is the folder of the Snakefile.
@@ -42,7 +45,7 @@ class Reused:
         """Return the checked config with these models as files: weights, tokens or vocabulary, and config.json.
 
         The key `config` names the config.json beside the weights, if there is one. Sizes that config.json gives have no
-        defaults, and a scorer has the scale that config.json gives.
+        defaults, and a scorer has the scale and the kind of score that config.json gives.
         """
         return self._changed(filled, self._as_files)
 
@@ -123,10 +126,11 @@ class Reused:
     def _as_files(self, section: str, name: str, block: Block) -> Block:
         given, found = self.config[section][name], self.described[section, name]
         if found:
-            scale = {"scale": found["matching"]["scale"]} if section == "scorers" else {}
-            block = {**scale, **given, "family": found["family"]}
+            scored = {key: found["matching"][key] for key in _SCORED if key in found.get("matching", {})}
+            block = {**scored, **given, "family": found["family"]}
         if found and "run" in block:
-            files = {"weights": WEIGHTS, **BESIDE[section]}
+            in_folder = section == "scorers" and facts(section)[found["family"]].folder
+            files = {"weights": WEIGHTS, **(BESIDE["captioners"] if in_folder else BESIDE[section])}
             block |= {key: str(Path(block["run"]) / file) for key, file in files.items()}
         there = "run" in block or self._located(block).is_file()
         return {**block, "config": str(_beside(block))} if there else block

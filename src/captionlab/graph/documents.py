@@ -18,12 +18,16 @@ from captionlab.sources.table import Source, hub_models, read_sources, serving
 SECTIONS = ("captioners", "encoders", "scorers")
 # The rule that trains a model, by section and kind of the model (KINDS has all kinds).
 TRAINING = {
-    "captioners": {"pretrained": "pretrain_captioner", "finetuned": "finetune_captioner"},
+    "captioners": {
+        "pretrained": "pretrain_captioner",
+        "finetuned": "finetune_captioner",
+        "finetuned-by-trl": "finetune_with_trl",
+    },
     "encoders": {"trained": "train_encoder"},
     "scorers": {"trained": "pretrain_scorer"},
 }
 # Kinds of models with weights of their own, trained here or imported.
-WEIGHTED = {*(way for ways in TRAINING.values() for way in ways), "imported"}
+WEIGHTED = {*(way for ways in TRAINING.values() for way in ways), "imported", "folder"}
 # Parts of a config that ask for jobs. A block that they do not name, directly or through other blocks, is not made.
 ASKING = ("evaluations", "scene_analysis", "study", "language", "validity", "judgements", "papers")
 # Keys of the block of a model that name what it reads or was trained with.

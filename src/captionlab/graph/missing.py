@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from captionlab.config.blocks import JUDGED, Block, located
-from captionlab.config.families import captioners, encoders, judgement_readers
+from captionlab.config.families import captioners, encoders, judgement_readers, scorers
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.corpora.inputs import input_mistakes
@@ -57,18 +57,17 @@ class MissingFiles:
                 yield from input_mistakes(corpus, self.data, name)
         folders = {
             f"{section}.{name}.weights"
-            for section, known in (("captioners", captioners()), ("encoders", encoders()))
+            for section, known in (("captioners", captioners()), ("encoders", encoders()), ("scorers", scorers()))
             for name, block in self.config[section].items()
             if "run" not in block and block.get("family") in known and known[block["family"]].folder
         }
         models = [*self._named("captioners", "config", "weights", "tokenizer", "captions")]
         models += [*self._named("encoders", "config"), *self._encoder_files()]
+        models += self._named("scorers", "config", "weights", "vocabulary", "tokenizer")
         others = [*self._analysis_files(), *self._command_files()]
         yield from self._missing([*(named for named in models if named[0] not in folders), *others])
         yield from self._missing([named for named in models if named[0] in folders], "folder")
-        either = [*self._named("regions", "weights", "files")]
-        either += self._named("scorers", "config", "weights", "vocabulary")
-        yield from self._missing(either, "file or folder")
+        yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
         yield from self._missing(self._named("tags", "files"))
         yield from self._missing_tagger()
         yield from self._missing_categories()

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.config.blocks import line_of, model_kind, needs_parent, root_of
+from captionlab.config.blocks import line_of, model_kind, needs_parent, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
 from captionlab.config.whole import named_paths
 from captionlab.corpora.inputs import input_files
@@ -100,8 +100,9 @@ class Models(Software):
 
     def scorer_files(self, scorer: str) -> list[str]:
         """Return the files of a scorer; all lie in one folder, which `captionlab.scorers.store.load_scorer` takes."""
-        words = [] if model_kind(self.config["scorers"][scorer]) == "encoder" else ["vocab.txt"]
-        return [paths.scorer(file, scorer) for file in ("config.json", "model.safetensors", *words)]
+        words = {"encoder": [], "folder": ["tokenizer.json"]}
+        files = words.get(scorer_kind(self.config["scorers"][scorer]), ["vocab.txt"])
+        return [paths.scorer(file, scorer) for file in ("config.json", "model.safetensors", *files)]
 
     # ---------------------------------------------------------------------------------------------- rewards
     def rewards(self, captioner: str) -> list[Any]:

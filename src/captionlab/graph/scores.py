@@ -1,5 +1,6 @@
 """Scores of captions: which captioners have them in which evaluations, and the metrics that are commands."""
 
+import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,14 +90,24 @@ class Scores(Trainings):
 
     def score_factors(self) -> dict[str, float]:
         """Return the factor of the scores of each scorer and command in tables."""
-        # A probability and a cosine become per cent; by the default of CLIP's family they are per cent already.
-        scorers = {n: 1.0 if b["scale"] >= PER_CENT else PER_CENT for n, b in sorted(self.config["scorers"].items())}
+        # A probability and a cosine become per cent; by the default of CLIP's family they are per cent already. The
+        # logarithm of a probability stays in nats.
+        scorers = {
+            name: 1.0 if block["scale"] >= PER_CENT or _is_logarithm(block) else PER_CENT
+            for name, block in sorted(self.config["scorers"].items())
+        }
         return scorers | {f"{SECTION}.{name}": float(block["scale"]) for name, block in self.config[SECTION].items()}
 
     def score_bounds(self) -> dict[str, tuple[float, float]]:
-        """Return the bounds of the scores of each scorer in per cent; a cosine may be negative, a probability not."""
+        """Return the bounds of the scores of each scorer in tables.
+
+        A cosine may be negative, a probability not. The logarithm of a probability is at most 0.
+        """
         bounds = {}
         for name, block in self.config["scorers"].items():
+            if _is_logarithm(block):
+                bounds[name] = (-math.inf, 0.0)
+                continue
             highest = self.score_factors()[name] * block["scale"]
             signed = model_kind(block) == "encoder" and not block["clamp"]
             bounds[name] = (-highest if signed else 0.0, highest)
@@ -109,6 +120,11 @@ class Scores(Trainings):
         words = list(dict.fromkeys(words))
         environment = [self.given(path) for path in environments(block)]
         return Command(words, [self.given(word) for word in words], environment)
+
+
+def _is_logarithm(scorer: Block) -> bool:
+    """Return whether the scores of a scorer are logarithms of probabilities."""
+    return bool(scorer.get("score") == "likelihood")
 
 
 def environments(metric: Block) -> list[str]:

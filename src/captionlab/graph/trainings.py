@@ -20,7 +20,7 @@ from captionlab.graph.models import Models
 from captionlab.storage import paths
 
 # Keys of a captioner that are left out, because inputs or other parameters of the job change with them.
-_READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config")
+_READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config", "accelerate")
 # The split that captioners learn.
 TRAINING = "train"
 # The table of a scorer that says how good it is.

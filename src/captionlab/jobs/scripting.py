@@ -28,14 +28,15 @@ from captionlab.storage.tables import write_table
 logger = logging.getLogger(__name__)
 
 
-def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any], None]:
+def script(main: Callable[[Any], None], parallel: bool = False, launches: bool = False) -> Callable[[Any], None]:
     """Decorate the `main` of a script, at the end of its file. If Snakemake runs the script, `main` runs at once.
 
     `main` gets the `snakemake` object that Snakemake put into the script's namespace. Everything printed or logged goes
     to the rule's log file. The script sees only as many GPUs as its rule asks for. If `parallel` is set and the rule
     gets several GPUs, each has a process: this process becomes torch's launcher, which starts the script again, and
-    `main` runs in every process at once (captionlab.jobs.processes). A script that is started without Snakemake gets
-    the job of its arguments (captionlab.jobs.alone).
+    `main` runs in every process at once (captionlab.jobs.processes). If `launches` is set, `main` sees all GPUs of its
+    rule and starts processes itself. A script that is started without Snakemake gets the job of its arguments
+    (captionlab.jobs.alone).
     """
     namespace = main.__globals__
     if namespace["__name__"] != "__main__":  # imported
@@ -53,8 +54,12 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
         _work_in_one_of_several(main, snakemake)
         return main
     gpus = int(snakemake.resources.get("gpu", 0))
-    with _logged(snakemake, "w") as file, _stoppable(), reserved(gpus if parallel else min(gpus, 1)) as devices:
-        if len(devices) > 1:
+    with (
+        _logged(snakemake, "w") as file,
+        _stoppable(),
+        reserved(gpus if parallel or launches else min(gpus, 1)) as devices,
+    ):
+        if parallel and len(devices) > 1:
             _become_launcher(len(devices), file)
         with measured(snakemake.rule, snakemake.log[0]), working_on(_job_of(snakemake)):
             main(snakemake)
@@ -62,6 +67,7 @@ def script(main: Callable[[Any], None], parallel: bool = False) -> Callable[[Any
 
 
 parallel_script = partial(script, parallel=True)
+launching_script = partial(script, launches=True)
 
 
 def _job_of(snakemake: Any) -> Job:
