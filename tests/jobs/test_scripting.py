@@ -201,7 +201,8 @@ def test_main_is_the_last_of_a_script_of_a_rule(script):
     """It runs where it is defined, so what stands below it would not be there."""
     body = ast.parse(script.read_text()).body
     decorated = [node for node in body if isinstance(node, ast.FunctionDef) and node.decorator_list]
-    mains = [node for node in decorated if ast.unparse(node.decorator_list[0]) in ("script", "parallel_script")]
+    marks = ("script", "parallel_script", "launching_script")
+    mains = [node for node in decorated if ast.unparse(node.decorator_list[0]) in marks]
     assert mains in ([], [body[-1]])
     by_hand = {"compare_models", "compare_runs", "estimate_cost", "pack_models", "report_status", "retrieve_data"}
     assert mains or script.stem in by_hand | {"try_photographs"}
