@@ -17,7 +17,8 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {kind: block for module in _MODULES fo
 ONE_CAPTION: Mapping[str, str] = patches.ONE_CAPTION
 # Types whose log-probabilities change with the words behind a word or with padding, with the reason.
 LENGTH_MATTERS: Mapping[str, str] = {
-    "mistral_large4": "It attends in blocks of words, so a log-probability changes a little with the length of a batch."
+    "mistral_large4": "It attends in blocks of words, so a log-probability changes with the length of a batch.",
+    "nemotron_h_omni": "Its state-space layers read padding, so a log-probability changes by some thousandths with it.",
 }
 # Types whose adapters peft 0.21 does not read back as it wrote them, with the reason.
 _RENAMED = "peft reads adapters of layers that transformers renames on loading under other names than it writes"
