@@ -271,18 +271,25 @@ def test_a_killed_java_is_an_error_not_a_wait(dies_at, place, monkeypatch):
 
     ask = nlg._write
     monkeypatch.setattr(nlg, "_write", write)
-    with meteor_process() as meteor, pytest.raises(JavaError, match=rf"METEOR failed {place} of 'toy' \(was it killed"):
+    killed = rf"METEOR failed {place} of 'toy': it ended with signal 9 \(Killed\); memory may have run out"
+    with meteor_process() as meteor, pytest.raises(JavaError, match=killed):
         score_corpus("base", "toy", *made_up_corpus(80), meteor)
     assert meteor.returncode is not None
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
-    ("program", "fault"), [("echo nonsense; exec sleep 100", "'nonsense'"), ("read question", "it ended too early")]
+    ("program", "fault"),
+    [
+        ("echo nonsense; exec sleep 100", "it answered 'nonsense' and not 23 numbers; Java wrote nothing"),
+        ("read question", "it ended with exit status 0; Java wrote nothing"),
+        ("read question; echo 'no heap' >&2; exit 1", "it ended with exit status 1; Java wrote: no heap"),
+        ("exec 1>&-; exec sleep 100", "it ended too early; Java wrote nothing"),
+    ],
 )
 def test_a_process_that_answers_otherwise_is_an_error_not_a_wait(program, fault):
     pipe = subprocess.PIPE
-    with subprocess.Popen(["sh", "-c", f"exec 2>&-; {program}"], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(["sh", "-c", program], stdin=pipe, stdout=pipe, stderr=pipe) as process:
         with pytest.raises(JavaError, match=f"METEOR failed at image 'image0' of 'toy'.*{fault}"):
             score_corpus("base", "toy", *made_up_corpus(3), process)
         with contextlib.suppress(BrokenPipeError):

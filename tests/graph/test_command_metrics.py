@@ -50,6 +50,28 @@ def test_an_evaluation_names_metrics(answers):
     answers.hold("evaluations.main.metrics: `[polo]`", raised.value, "did you mean 'polos'?")
 
 
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({"metrics": ["bertscore"]}, "declared in the section `metrics` by its `command`"),
+        ({"metrics": ["CIDEr"]}, "BLEU, METEOR, ROUGE-L and CIDEr are computed"),
+        ({"metrics": ["spice"]}, "the key `spice` at the top level"),
+        ({"metrics": ["clip-score"]}, "'clipscore' is a key of the evaluation"),
+        ({"cider": True}, "BLEU, METEOR, ROUGE-L and CIDEr are computed"),
+        ({"BLEU@4": True}, "BLEU, METEOR, ROUGE-L and CIDEr are computed"),
+        ({"spice": True}, "the key `spice` at the top level"),
+        ({"bertscore": True}, "declared in the section `metrics` by its `command`"),
+        ({"sacreblue": True}, "did you mean 'sacrebleu'?"),
+    ],
+)
+def test_a_metric_that_is_asked_for_in_another_way(asked, names, answers):
+    asking = config()
+    asking["evaluations"]["main"] |= asked
+    with pytest.raises(ConfigError) as raised:
+        checked(asking, ROOT)
+    answers.hold(f"evaluations.main: `{asked}`", raised.value, names)
+
+
 def test_environments_must_be_there(tmp_path, answers):
     made = {"command": "judge", "conda": "env.yaml"}
     graph = Graph({**config(made=made, old={"command": "judge", "venv": "old"}), "data": str(tmp_path)}, ROOT)

@@ -5,7 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
+from support.plans import plan_in
 from support.running import run_python
+from support.templates import install
 
 ROOT = Path(__file__).parents[2]
 SCORE = """
@@ -59,13 +61,46 @@ def plan(checkout, **evaluation):
     return json.loads(run_python(checkout, PLAN, checkout, json.dumps(config)))
 
 
-def test_a_column_is_one_entry(checkout):
-    """That of the documentation: 4 tokens of captions by 3 of the references closest in length."""
+def apply_documented_diff(checkout):
     (diff,) = re.findall(r"```diff\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.DOTALL)
     subprocess.run(["git", "apply", "--unidiff-zero", "-"], input=diff, text=True, cwd=checkout, check=True)
+
+
+def test_a_value_of_stored_scores_is_one_entry(checkout):
+    """The example of the documentation: 4 tokens of captions by 3 of the references closest in length."""
+    apply_documented_diff(checkout)
     found = run_python(checkout, SCORE, checkout / "nlg.parquet")
     assert "'length ratio': 133.3333333" in found
     assert "'CIDEr': " in found
+
+
+def rerun(before, after):
+    """Return the rule, the captioner and the table of each job of a plan that another plan does not have."""
+    keys = [(job.rule, job.wildcards.get("captioner"), job.wildcards.get("table")) for job in after.jobs]
+    return {key for key, job in zip(keys, after.jobs, strict=True) if job not in before.jobs}
+
+
+def test_a_value_of_stored_scores_scores_no_caption_again(checkout, tmp_path):
+    before = plan_in(checkout, CONFIG, tmp_path / "plan")
+    apply_documented_diff(checkout)
+    again = {rule for rule, _, _ in rerun(before, plan_in(checkout, CONFIG, tmp_path / "plan"))}
+    assert "summarise_evaluation" in again
+    assert all(re.match("(summarise|collect|tabulate|plot|build)_", rule) for rule in again), again
+
+
+def test_a_metric_with_its_own_table_scores_each_captioner_by_this_metric_alone(checkout, tmp_path):
+    install(checkout, "evaluation/metrics/repetition")
+    before = plan_in(checkout, CONFIG, tmp_path / "plan")
+    main = {**CONFIG["evaluations"]["main"], "repetition": True}
+    after = plan_in(checkout, {**CONFIG, "evaluations": {"main": main}}, tmp_path / "plan")
+    again = rerun(before, after)
+    scored = {("score_captions", captioner, "repetition") for captioner in ("plain", "people")}
+    assert scored <= again
+    of_people = {
+        (rule, "people", None) for rule in ("import_captions", "tokenize_captions")
+    }  # no other metric reads them
+    rules = {rule for rule, _, _ in again - scored - of_people}
+    assert all(re.match("(summarise|collect|tabulate|plot|build)_", rule) for rule in rules), again
 
 
 def test_a_table_is_a_folder_that_only_those_notice_who_ask_for_it(checkout):

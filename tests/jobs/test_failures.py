@@ -156,7 +156,7 @@ def test_a_killed_tokeniser_is_named(tmp_path, monkeypatch):
     java.write_text('#!/bin/sh\ntest "$1" = -version && exit 0\nkill -9 $$\n')
     java.chmod(0o755)
     monkeypatch.setenv("JAVA", os.fspath(java))
-    with pytest.raises(JavaError, match=r"tokeniser's Java process was killed by signal 9.*mem_mb"):
+    with pytest.raises(JavaError, match=r"tokeniser ended with signal 9.*mem_mb"):
         tokenize(["a dog"])
 
 

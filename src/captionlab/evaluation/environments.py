@@ -18,32 +18,30 @@ from captionlab.storage.files import digest
 
 # Time limit, in seconds, for conda to make an environment.
 MAKING = 3600.0
-# The file that every virtual environment has, and variables that would bring our own libraries into other environments.
-VENV, OWN = "pyvenv.cfg", ("PYTHONPATH", "PYTHONHOME")
+# The file that every virtual environment has.
+VENV = "pyvenv.cfg"
 # This file marks a complete environment.
 DONE = "captionlab-made"
 
 
-def within(file: str | None, who: str) -> tuple[list[str], Mapping[str, str] | None]:
-    """Return the prefix of a command that runs in an environment, and the variables of its process.
+def within(file: str | None, who: str) -> tuple[list[str], Mapping[str, str]]:
+    """Return the prefix of a command that runs in an environment, and variables to add to the environment of programs.
 
     `file` is the `pyvenv.cfg` of a virtual environment, or the description of a conda environment, which is made if it
-    does not exist. If `file` is None, the command runs in the environment of this process, and the variables are None.
-    `who` names the user of the environment in messages. Raises CommandError if there is no conda, or if conda cannot
-    make the environment.
+    does not exist. If `file` is None, the command runs with the programs of this process. `who` names the user of the
+    environment in messages. Raises CommandError if there is no conda, or if conda cannot make the environment.
     """
     if file is None:
-        return [], None
+        return [], {}
     file = os.path.abspath(file)
-    foreign = {name: value for name, value in os.environ.items() if name not in OWN}
     if os.path.basename(file) != VENV:
-        return _made_by_conda(file, foreign, who), foreign
+        return _made_by_conda(file, who), {}
     folder = os.path.dirname(file)
     path = os.pathsep.join([os.path.join(folder, "bin"), os.environ.get("PATH", os.defpath)])
-    return [], {**foreign, "PATH": path, "VIRTUAL_ENV": folder}
+    return [], {"PATH": path, "VIRTUAL_ENV": folder}
 
 
-def _made_by_conda(file: str, variables: Mapping[str, str], who: str) -> list[str]:
+def _made_by_conda(file: str, who: str) -> list[str]:
     """Make the conda environment of a description file if needed; return the prefix of a command that runs in it."""
     conda = shutil.which("conda")
     if conda is None:
@@ -62,7 +60,7 @@ def _made_by_conda(file: str, variables: Mapping[str, str], who: str) -> list[st
         if not (folder / DONE).is_file():
             shutil.rmtree(folder, ignore_errors=True)  # a killed job may have left an incomplete environment
             making = [conda, "env", "create", "--quiet", "--prefix", str(folder), "--file", os.path.abspath(file)]
-            run(making, folder.parent, MAKING, f"{who}: making the environment of {file}", variables)
+            run(making, folder.parent, MAKING, f"{who}: making the environment of {file}")
             (folder / DONE).touch()
     return [conda, "run", "--no-capture-output", "--prefix", str(folder)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.images.locations import LOCATION, location_of
-from captionlab.images.pixels import open_image
+from captionlab.images.pixels import is_heif, open_image
 from captionlab.storage.row_groups import Groups
 from captionlab.storage.schemas import IMAGES
 from captionlab.userfiles.reading import GivenError, json_line, text_lines
@@ -46,8 +46,8 @@ def write_captions(
 def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: Path) -> dict[str, str | None]:
     """Return the absolute paths of the wanted images of a table of IMAGES, by image id.
 
-    The path is None if the corpus is text only. Images without a file of their own are first written below `folder` as
-    PNG.
+    The path is None if the corpus is text only. Images without a file of their own, and HEIC, which few programs open,
+    are first written below `folder` as PNG.
     """
     found: dict[str, str | None] = {}
     parts = Groups([path], IMAGES, ["image_id", *LOCATION]).parts()
@@ -55,7 +55,7 @@ def image_files(path: str | os.PathLike[str], wanted: Collection[str], folder: P
         place = location_of(row)
         if row["image_id"] not in wanted:
             continue
-        if place.data is None and place.offset is None:
+        if place.data is None and place.offset is None and not (place.path and is_heif(place)):
             found[row["image_id"]] = place.path and os.path.abspath(place.path)
             continue
         folder.mkdir(parents=True, exist_ok=True)

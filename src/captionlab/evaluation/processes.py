@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
 
+from captionlab.jobs.programs import program_environment
+
 # How many of the last lines of output an error message repeats.
 LAST = 5
 # Seconds between checks of a command, and seconds that a command has to end after a signal.
@@ -27,8 +29,9 @@ def run(
 ) -> None:
     """Run a command in a folder, for `seconds` at most. `who` names its purpose in messages.
 
-    The output is printed as it comes. `variables` is the environment of the command; the default is the environment of
-    this process. The command and all processes that it started are ended on return, also after an error or a signal.
+    The output is printed as it comes. `variables` are added to the environment of programs
+    (captionlab.jobs.programs). The command and all processes that it started are ended on return, also after an error
+    or a signal.
     Raises CommandError if the command cannot be run, fails or exceeds the time limit.
     """
     with NamedTemporaryFile() as said, open(said.name, encoding="utf-8", errors="replace") as reader:
@@ -36,7 +39,7 @@ def run(
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=variables,
+                env=program_environment(variables),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -58,17 +61,19 @@ def run(
             "it takes so long"
         )
     if ended:
-        raise CommandError(f"{who} ended with {_how(ended)}; {last}; the log of this job has all of it")
+        raise CommandError(
+            f"{who} ended with {how_ended(ended, 'the metric')}; {last}; the log of this job has all of it"
+        )
 
 
-def _how(ended: int) -> str:
-    """Return how a process failed, by its return code, for a sentence."""
-    if ended > 0:
-        return f"exit status {ended}"
-    meaning = signal.strsignal(-ended)
+def how_ended(status: int, limited: str) -> str:
+    """Return how a process ended, by its return code, for a sentence. `limited` names what limits its memory."""
+    if status >= 0:
+        return f"exit status {status}"
+    meaning = signal.strsignal(-status)
     named = f" ({meaning})" if meaning else ""
-    memory = "; memory may have run out, raise `mem_mb` of the metric" if -ended == signal.SIGKILL else ""
-    return f"signal {-ended}{named}{memory}"
+    memory = f"; memory may have run out, raise `mem_mb` of {limited}" if -status == signal.SIGKILL else ""
+    return f"signal {-status}{named}{memory}"
 
 
 def _follow(process: subprocess.Popen[bytes], reader: IO[str], seconds: float) -> str:

@@ -1,7 +1,6 @@
 """Penn treebank tokenisation by the Java program of pycocoevalcap, without the punctuation in pycocoevalcap's list."""
 
 import logging
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -9,7 +8,8 @@ from pathlib import Path
 
 from pycocoevalcap.tokenizer import ptbtokenizer
 
-from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
+from captionlab.evaluation.java import LAST, SHORT, JavaError, find_java, java_failure
+from captionlab.jobs.programs import program_environment
 
 # Characters that the tokeniser treats as line ends, found by trying every character of the basic plane, and U+0085.
 LINE_ENDS = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]+")
@@ -32,19 +32,14 @@ def tokenize(captions: Sequence[str]) -> list[str]:
     program = [str(find_java()), *SHORT, "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer"]
     text = "".join(LINE_ENDS.sub(" ", caption) + "\n" for caption in captions)
     program += ["-preserveLines", "-lowerCase"]
-    done = subprocess.run(program, input=text.encode(), capture_output=True, env={**os.environ, **LOCALE})
-    messages = done.stderr.decode(errors="replace").strip()
-    if done.returncode < 0:
-        raise JavaError(
-            f"the tokeniser's Java process was killed by signal {-done.returncode}, as it is when the machine or the "
-            "cluster job is short of memory; give the rule more (mem_mb)"
-        )
+    done = subprocess.run(program, input=text.encode(), capture_output=True, env=program_environment())
+    messages = done.stderr.decode(errors="replace")
     if done.returncode:
-        raise JavaError(f"the tokeniser ended with code {done.returncode}: {messages[-1000:]}")
+        raise JavaError(java_failure("the tokeniser", done.returncode, messages))
     lines = done.stdout.decode().split("\n")[:-1]
     if len(lines) != len(captions):
         counts = f"was given {len(captions)} captions and gave back {len(lines)} lines"
-        raise JavaError(f"the tokeniser {counts}: {messages[-1000:]}")
+        raise JavaError(f"the tokeniser {counts}: {messages.strip()[-LAST:]}")
     tokenized = [" ".join(word for word in line.rstrip().split(" ") if word not in PUNCTUATION) for line in lines]
     if empty := sum(not tokens for tokens in tokenized):
         logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))

@@ -75,7 +75,7 @@ def available_models(folder: Path) -> tuple[list[Path], str]:
     Raises ModelsCorrupt if a jar is missing or changed, or if status.json cannot be read.
     """
     try:
-        status = json.loads((folder / STATUS).read_text())
+        status = json.loads((folder / STATUS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelsCorrupt(f"{folder / STATUS} cannot be read ({error}); delete {folder} and run again") from error
     jars = {folder / name: expected for name, expected in status.get("jars", {}).items()}
@@ -97,7 +97,10 @@ def read_coordinates(pom: Path) -> list[Coordinates]:
 
 def read_checksums(path: Path) -> dict[str, str]:
     """Return the sha256 of each file name, from a file in the format of sha256sum."""
-    return {name: digest for digest, name in (line.split() for line in path.read_text().splitlines() if line.strip())}
+    return {
+        name: digest
+        for digest, name in (line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+    }
 
 
 def _fetch(jar: Coordinates, expected: str, downloads: Path, target: Path) -> None:
@@ -135,7 +138,7 @@ def _replaced(folder: Path, status: dict[str, object]) -> Iterator[Path]:
         partial = Path(temporary, "jars")
         partial.mkdir()
         yield partial
-        (partial / STATUS).write_text(json.dumps(status, indent=1) + "\n")
+        (partial / STATUS).write_text(json.dumps(status, indent=1) + "\n", encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
         os.replace(partial, folder)

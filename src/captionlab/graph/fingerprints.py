@@ -292,11 +292,16 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement defines or assigns, also inside if, try and with."""
+    """Return the names that a top-level statement defines or assigns, also inside if, try and with.
+
+    The variables of a comprehension are bound inside it only.
+    """
     if isinstance(statement, _DEFINITIONS):
         return {statement.name}
-    names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return names | {n.name for n in ast.walk(statement) if isinstance(n, _DEFINITIONS)}
+    nodes = [*ast.walk(statement)]
+    inner = {name for node in nodes if isinstance(node, ast.comprehension) for name in ast.walk(node.target)}
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inner}
+    return names | {n.name for n in nodes if isinstance(n, _DEFINITIONS)}
 
 
 def _imports(nodes: Iterable[ast.AST], module: Module) -> dict[str, tuple[str, str | None]]:

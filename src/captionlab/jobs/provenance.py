@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from captionlab.jobs.programs import program_environment
 from captionlab.storage import paths
 from captionlab.storage.files import digest, names_digest, replacing
 
@@ -171,11 +172,12 @@ def file_of(name: str) -> Path:
 def commit() -> str:
     """Return the commit of the workflow, with a plus if tracked files were changed; "unknown" outside a checkout."""
     git = ["git", "-C", str(Path(__file__).parent)]
-    found = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    head = [*git, "rev-parse", "--short=12", "HEAD"]
+    found = subprocess.run(head, capture_output=True, encoding="utf-8", check=False, env=program_environment())
     if found.returncode:
         return "unknown"
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True, check=False).returncode
-    return found.stdout.strip() + ("+" if changed else "")
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True, env=program_environment())
+    return found.stdout.strip() + ("+" if changed.returncode else "")
 
 
 def device_name() -> str:

@@ -130,7 +130,9 @@ def _peak_memory() -> float | None:
     if not status.exists():  # not Linux
         return None
     # This process began as a copy of Snakemake, whose memory ru_maxrss includes. VmHWM starts anew.
-    own = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+    own = next(
+        int(line.split()[1]) for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")
+    )
     return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
 
 
@@ -157,7 +159,7 @@ def _work_in_one_of_several(main: Callable[[Any], None], snakemake: Any) -> None
                 main(snakemake)
         else:
             logging.getLogger().setLevel(logging.WARNING)
-            with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
                 main(snakemake)
 
 

@@ -3,8 +3,8 @@
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, in
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
 
-TEXT_METRICS is the one place to add a metric of captions against references: its columns, its scoring and its corpus
-values.
+SCORED are the columns of the table, which the rule score_nlg scores, and METRICS the values that are computed from
+them. A further value in METRICS scores no caption again.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
-from captionlab.evaluation.java import LOCALE, SHORT, JavaError, find_java
+from captionlab.evaluation.java import LAST, SHORT, JavaError, find_java, java_failure, java_messages
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -40,6 +40,7 @@ from captionlab.evaluation.summary import (
     mean,
     parts,
 )
+from captionlab.jobs.programs import program_environment
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import CAPTION_KEY, CAPTIONER
 from captionlab.storage.tables import Column, TableSchema, read_table
@@ -48,6 +49,8 @@ from captionlab.storage.tables import Column, TableSchema, read_table
 Key = tuple[str, int]
 # The Java process of METEOR. It answers each line of input with a line of output.
 Meteor: TypeAlias = subprocess.Popen[bytes]
+# Seconds in which a METEOR that answers no more has to end.
+GRACE = 5.0
 # How many numbers METEOR's line of statistics has.
 METEOR_STATISTICS = 23
 _DOUBLE = pa.float64()
@@ -60,7 +63,7 @@ def meteor_process() -> Iterator[Meteor]:
     """Start METEOR's Java process, which ends with the block. It loads for about 10 s and takes 0.6 GB of memory."""
     jar, pipe = Path(pycocoevalcap_meteor.__file__).with_name(pycocoevalcap_meteor.METEOR_JAR), subprocess.PIPE
     program = [str(find_java()), *SHORT, "-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
-    meteor = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **LOCALE})
+    meteor = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, env=program_environment())
     try:
         yield meteor
     finally:
@@ -86,13 +89,11 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class TextMetric:
-    """A metric of captions against references, or several metrics that are computed together."""
+class Scored:
+    """Columns of the table that are scored together."""
 
-    columns: Mapping[str, Column]  # columns of the table
+    columns: Mapping[str, Column]
     score: Callable[[Texts], Mapping[str, Sequence[Any]]]  # values of the columns, for all captions in order
-    metrics: Mapping[str, Metric]  # metrics of a corpus by their printed names, each from the sums of one column
-    of_caption: Mapping[str, str] = field(default_factory=dict)  # columns of single captions, by printed name
 
 
 def score_corpus(
@@ -129,11 +130,9 @@ def score_corpus(
     keys = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     columns: dict[str, Any] = {"captioner": [captioner] * count, **keys}
     # METEOR comes last: its process starts up meanwhile.
-    for metric in sorted(TEXT_METRICS, key=lambda metric: metric is METEOR):
-        columns |= metric.score(texts)
-    sums = {name: np.reshape(columns[name], (count, -1)).sum(axis=0) for name in {m.column for m in METRICS.values()}}
-    shown = ", ".join(f"{name} {float(m.value(sums[m.column], np.array(count))):.3f}" for name, m in METRICS.items())
-    logger.info("%s: %s of %d captions", what, shown, count)
+    for scored_together in sorted(SCORED, key=lambda scored_together: scored_together is METEOR):
+        columns |= scored_together.score(texts)
+    logger.info("%s: %d are scored", what, count)
     return columns
 
 
@@ -240,15 +239,13 @@ def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
         with _failures_named(f"METEOR failed at image {image!r} of {texts.corpus!r}", texts.meteor):
             _write(texts.meteor, _question(*pair))
             answers.append(_answer(texts.meteor))
-            numbers = [float(number) for number in answers[-1].split()]
-            if len(numbers) != METEOR_STATISTICS:
-                raise ValueError(f"it gave {answers[-1]!r} for {METEOR_STATISTICS} statistics")
+            numbers = _numbers(answers[-1], METEOR_STATISTICS)
         statistics.append(_counted_chunks(numbers))
     # METEOR reads statistics slowly, and many captions have the same statistics.
     different = [*dict.fromkeys(answers)]
     with _failures_named(f"METEOR failed to add up the scores of {texts.corpus!r}", texts.meteor):
         _write(texts.meteor, " ||| ".join(["EVAL", *different]))
-        score_of = {answer: float(_answer(texts.meteor)) for answer in different}
+        score_of = {answer: _numbers(_answer(texts.meteor), 1)[0] for answer in different}
         _answer(texts.meteor)  # the last line is the score of all captions together
     return {"meteor": [score_of[answer] for answer in answers], "meteor_statistics": statistics}
 
@@ -273,16 +270,32 @@ def _answer(meteor: Meteor) -> str:
     return line.decode().strip()
 
 
+def _numbers(answer: str, count: int) -> list[float]:
+    """Return the numbers of METEOR's answer. Raises ValueError if the answer is anything but `count` numbers."""
+    try:
+        numbers = [float(number) for number in answer.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count:
+        raise ValueError(f"it answered {answer[-LAST:]!r} and not {count} numbers")
+    return numbers
+
+
 @contextmanager
 def _failures_named(what: str, meteor: Meteor) -> Iterator[None]:
     """Turn the error of a broken pipe, or of an invalid answer, into a JavaError with the end of Java's messages."""
     try:
         yield
     except (BrokenPipeError, ValueError) as error:
+        if isinstance(error, BrokenPipeError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                meteor.wait(GRACE)
+        status = meteor.poll()
         meteor.kill()
         assert meteor.stderr is not None
-        said = meteor.stderr.read().decode(errors="replace").strip()[-500:]
-        raise JavaError(f"{what} (was it killed, or short of memory?): {said or error}") from error
+        messages = meteor.stderr.read().decode(errors="replace")
+        why = f"{error}; {java_messages(messages)}" if status is None else java_failure("it", status, messages)
+        raise JavaError(f"{what}: {why}") from error
 
 
 def _counted_chunks(statistics: list[float]) -> list[float]:
@@ -315,7 +328,7 @@ def corpus_meteor(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     return np.maximum(np.where(matches > 0, score, 0), 0)
 
 
-BLEU = TextMetric(
+BLEU = Scored(
     {
         **{f"bleu_{n}": Column(_DOUBLE, f"BLEU-{n} of the caption alone, 0 to 1") for n in range(1, 5)},
         "bleu_counts": Column(
@@ -325,10 +338,8 @@ BLEU = TextMetric(
         ),
     },
     _bleu,
-    {f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), PER_CENT) for n in range(1, 5)},
-    {f"BLEU@{n}": f"bleu_{n}" for n in range(1, 5)},
 )
-METEOR = TextMetric(
+METEOR = Scored(
     {
         "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1"),
         "meteor_statistics": Column(
@@ -339,23 +350,32 @@ METEOR = TextMetric(
         ),
     },
     _meteor,
-    {"METEOR": Metric("meteor_statistics", corpus_meteor, PER_CENT)},
-    {"METEOR": "meteor"},
 )
-_ROUGE_L = {"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}
-ROUGE = TextMetric(_ROUGE_L, _rouge, {"ROUGE-L": Metric("rouge_l", mean, PER_CENT)}, {"ROUGE-L": "rouge_l"})
-_CIDER = {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus, or of all judgements")}
-CIDER = TextMetric(_CIDER, _cider, {"CIDEr": Metric("cider", mean, (0.0, 1000.0))}, {"CIDEr": "cider"})
-TEXT_METRICS = (BLEU, METEOR, ROUGE, CIDER)
-
-METRICS = {name: metric for one in TEXT_METRICS for name, metric in one.metrics.items()}
-# The columns with the metrics of single captions.
-OF_CAPTION = {name: column for one in TEXT_METRICS for name, column in one.of_caption.items()}
+ROUGE = Scored({"rouge_l": Column(_DOUBLE, "ROUGE-L, 0 to 1")}, _rouge)
+CIDER = Scored(
+    {"cider": Column(_DOUBLE, "CIDEr, 0 to 10, idf from the references of the corpus, or of all judgements")}, _cider
+)
+SCORED = (BLEU, METEOR, ROUGE, CIDER)
 NLG = TableSchema(
     "scores against references",
     "a caption scored by n-gram metrics, with what a corpus value is computed from",
     ("captioner", *CAPTION_KEY),
     captioner=CAPTIONER,
     **CAPTION_KEY,
-    **{name: column for one in TEXT_METRICS for name, column in one.columns.items()},
+    **{name: column for scored in SCORED for name, column in scored.columns.items()},
 )
+
+# Metrics of a corpus by their printed names, each from the sums of a column, with the bounds of printed values.
+METRICS = {
+    **{f"BLEU@{n}": Metric("bleu_counts", partial(corpus_bleu, order=n), PER_CENT) for n in range(1, 5)},
+    "METEOR": Metric("meteor_statistics", corpus_meteor, PER_CENT),
+    "ROUGE-L": Metric("rouge_l", mean, PER_CENT),
+    "CIDEr": Metric("cider", mean, (0.0, 1000.0)),
+}
+# Columns with metrics of single captions, by printed names.
+OF_CAPTION = {
+    **{f"BLEU@{n}": f"bleu_{n}" for n in range(1, 5)},
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge_l",
+    "CIDEr": "cider",
+}

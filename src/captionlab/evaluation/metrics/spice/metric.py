@@ -20,7 +20,7 @@ import lmdb
 import pyarrow as pa
 from pycocoevalcap import spice
 
-from captionlab.evaluation.java import LOCALE, find_java
+from captionlab.evaluation.java import OPTIONS, find_java, java_failure
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -30,6 +30,7 @@ from captionlab.evaluation.summary import (
     caption_values,
     mean,
 )
+from captionlab.jobs.programs import program_environment
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import CAPTION_KEY
 from captionlab.storage.tables import Column, TableSchema, read_table
@@ -149,21 +150,21 @@ def score_captions(
         for index, ((caption, _), refs) in enumerate(zip(cut, cut_references, strict=True))
     ]
     with tempfile.TemporaryDirectory(prefix="spice-") as name:
-        folder = Path(name)
-        arguments = ["-out", str(folder / "scores.json"), "-subset"]
+        folder, scores = Path(name), Path(name, "scores.json")
+        arguments = ["-out", str(scores), "-subset"]
         if parses and has_cache():
             arguments += ["-cache", _cache(folder, parses)]
         _run(folder, entries, jars, memory_mb, threads, arguments)
-        found = {entry["image_id"]: entry["scores"] for entry in json.loads((folder / "scores.json").read_text())}
+        found = {entry["image_id"]: entry["scores"] for entry in json.loads(scores.read_text(encoding="utf-8"))}
     if found.keys() != {*range(len(captions))}:
         counts = f"{len(found)} of {len(captions)} captions"
         raise SpiceError(f"SPICE scored {counts}; run again, and report it if it stays so")
-    scores = [found[index] for index in range(len(captions))]
+    ordered = [found[index] for index in range(len(captions))]
     columns: dict[str, list[Any]] = {
-        name.lower(): [score[name]["f"] for score in scores] for name in ("All", *CATEGORIES)
+        name.lower(): [score[name]["f"] for score in ordered] for name in ("All", *CATEGORIES)
     }
-    columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in scores]
-    columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in scores]
+    columns["candidate_tuples"] = [score["All"]["tp"] + score["All"]["fp"] for score in ordered]
+    columns["reference_tuples"] = [score["All"]["tp"] + score["All"]["fn"] for score in ordered]
     columns["words_left_out"] = [left_out for _, left_out in cut]
     long = sum(left_out > 0 for refs in cut_references for _, left_out in refs)
     for count, what in (
@@ -205,21 +206,18 @@ def _cache(folder: Path, parses: Mapping[str, Sequence[bytes]] | None = None) ->
 def _run(
     folder: Path, entries: list[dict[str, Any]], jars: Sequence[Path], memory_mb: int, threads: int, options: list[str]
 ) -> None:
-    (folder / "captions.json").write_text(json.dumps(entries))
+    (folder / "captions.json").write_text(json.dumps(entries), encoding="utf-8")
     program = Path(spice.__file__).parent
     classes = [program / "spice-1.0.jar", program / "lib" / "*", *(jar.resolve() for jar in jars)]
     command = [
         str(find_java()),
+        *OPTIONS,
         f"-Xmx{memory_mb}m",
         # Without this the parser treats a shortage of memory as a sentence that cannot be parsed.
         "-XX:+ExitOnOutOfMemoryError",
-        "-XX:-UsePerfData",
         # The program starts a parser for each processor that it sees, whatever its option -threads says.
         f"-XX:ActiveProcessorCount={threads}",
-        # The parsers' objects are short-lived: a tenth less processor time than with Java's default collector.
-        "-XX:+UseSerialGC",
         # Java 8 has no modules and ignores the options for them.
-        "-XX:+IgnoreUnrecognizedVMOptions",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "--enable-native-access=ALL-UNNAMED",
         f"-Djava.io.tmpdir={folder}",
@@ -227,18 +225,15 @@ def _run(
         *(str(folder / "captions.json"), "-silent", *options),
     ]
     logger.info("SPICE parses and scores %d captions with their references", len(entries))
-    environment = {**os.environ, **LOCALE}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", env=environment)
-    said = HARMLESS.sub("", done.stderr).strip()
-    logger.info("%s", said)
+    done = subprocess.run(command, cwd=folder, capture_output=True, env=program_environment())
+    output, messages = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    messages = HARMLESS.sub("", messages).strip()
+    logger.info("%s", messages)
     if done.returncode == 0:
         return
-    remedy = f"it may take for {threads} parsers; give the rule more (mem_mb), or fewer threads"
-    if done.returncode < 0:
+    if done.returncode == 3 or "OutOfMemoryError" in output + messages:
         raise SpiceError(
-            f"SPICE's Java process was killed by signal {-done.returncode}, as it is when the machine or the cluster "
-            f"job has less memory than the {memory_mb} MB {remedy}"
+            f"SPICE needs more than the {memory_mb} MB of memory it may take for {threads} parsers; give the rule more "
+            "(mem_mb), or fewer threads"
         )
-    if done.returncode == 3 or "OutOfMemoryError" in done.stdout + said:
-        raise SpiceError(f"SPICE needs more than the {memory_mb} MB of memory {remedy}")
-    raise SpiceError(f"SPICE ended with code {done.returncode}: {said[-2000:]}")
+    raise SpiceError(java_failure("SPICE", done.returncode, messages))
