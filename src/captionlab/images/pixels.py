@@ -3,18 +3,29 @@
 Conversions that interpret pixel values are counted for the job's log; docs/data.md describes them.
 """
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 from PIL.ExifTags import Base
 from PIL.Image import Transpose
 from PIL.TiffImagePlugin import BITSPERSAMPLE, PHOTOMETRIC_INTERPRETATION, TiffImageFile
+from pillow_heif import is_supported, register_heif_opener
 
 from captionlab.images.locations import ImageLocation, location_of, open_location
 from captionlab.jobs.progress import count
 
+# HEIC, the photographs of phones. Images are opened in several threads, so one thread for each is enough. With
+# thumbnails, `draft` would decode the small copy in a file instead of its image.
+register_heif_opener(decode_threads=1, thumbnails=False, depth_images=False, aux_images=False)
+# Formats whose files Pillow recognises and cannot decode (tables of weather, films), or has to draw (vector graphics).
+_WITHOUT_PIXELS = {"BUFR", "GRIB", "HDF5", "MPEG", "EPS", "WMF"}
+# Endings of file names of images, in lower case, such as .jpg. Pillow opens MPO, which cameras write, as JPEG.
+ENDINGS = frozenset(
+    ending for ending, kind in Image.registered_extensions().items() if kind in {*Image.OPEN, "MPO"} - _WITHOUT_PIXELS
+)
 # Modes that Pillow can convert into RGB, beside modes with transparency.
 _COLOURS = {"1", "L", "P", "RGB", "RGBX", "YCbCr", "CMYK"}
 # The transposition that turns an image upright, by EXIF orientation. The last four swap width and height.
@@ -56,13 +67,41 @@ def image_size(place: ImageLocation) -> tuple[int, int]:
         with open_location(place) as file, Image.open(file) as image:
             width, height = image.size
             # A JPEG can be decoded to grey at an eighth of its size: every byte is still read, in half the time.
-            image.draft("L", (1, 1))
-            _rgb(image)
+            is_smaller = image.draft("L", (1, 1)) is not None
+            pixels = _rgb(image)
+            if not is_smaller:  # icons and HEIC may state another size than they have
+                width, height = pixels.size
+            if image.format == "HEIF":
+                _check_pixels_of_heif(file)
             return (height, width) if _turn(image) in _SWAPPING else (width, height)
     except UnidentifiedImageError:
         if _is_unknown_tiff(place):
             raise UnknownPixels("a TIFF whose kind of values Pillow does not know, such as floats in colour") from None
         raise
+
+
+def is_heif(place: ImageLocation) -> bool:
+    """Return whether an image is HEIC or HEIF, which most other programs cannot open."""
+    with open_location(place) as file:
+        return is_supported(file)
+
+
+def _check_pixels_of_heif(file: BinaryIO) -> None:
+    """Raise OSError if a HEIC file ends within its pixels. Its decoder would leave missing tiles grey.
+
+    The file is a sequence of boxes, each with its size and type. The size 1 says that 8 more bytes have the size, and
+    0 that the box is the last. Cameras append other data than boxes, so only the size of the box of pixels counts.
+    """
+    end, start, size = file.seek(0, os.SEEK_END), 0, 8
+    while start < end and size >= 8:
+        file.seek(start)
+        head = file.read(16)
+        size = int.from_bytes(head[:4])
+        if size == 1:
+            size = int.from_bytes(head[8:])
+        if head[4:8] == b"mdat" and start + size > end:
+            raise OSError("the file ends before its image does")
+        start += size
 
 
 def _rgb(image: Image.Image) -> Image.Image:
