@@ -119,10 +119,10 @@ class Laboratory:
         self.locked[name] = f"{name}=={version} \\\n    --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
         (self.checkout / "requirements.lock").write_text("".join(self.locked.values()))
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+    def start(self, *arguments: str, where: Path | None = None, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
             [self.checkout / "lab", *arguments],
-            cwd=self.folder,
+            cwd=where or self.checkout,
             env=self.environment | environment,
             text=True,
             stdout=subprocess.PIPE,
@@ -132,9 +132,9 @@ class Laboratory:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
-    def run(self, *arguments: str, code: int = 0, **environment: str) -> str:
-        """What lab says on both streams, where it ends with that code."""
-        process = self.start(*arguments, **environment)
+    def run(self, *arguments: str, code: int = 0, where: Path | None = None, **environment: str) -> str:
+        """Return what lab says on both streams if it ends with that code. It is called in `where`, or the checkout."""
+        process = self.start(*arguments, where=where, **environment)
         said, _ = process.communicate()
         assert process.returncode == code, said
         return said
@@ -142,7 +142,9 @@ class Laboratory:
     def run_in_terminal(self, *arguments: str) -> str:
         """What lab prints to a terminal, where it ends without an error."""
         ours, terminal = pty.openpty()
-        subprocess.run([self.checkout / "lab", *arguments], env=self.environment, stdout=terminal, check=True)
+        subprocess.run(
+            [self.checkout / "lab", *arguments], cwd=self.checkout, env=self.environment, stdout=terminal, check=True
+        )
         os.close(terminal)
         return os.read(ours, 10_000).decode().replace("\r\n", "\n")
 
@@ -212,11 +214,52 @@ def test_a_terminal_shows_bars_unless_the_user_has_another_logger(laboratory: La
     assert laboratory.run_in_terminal("tables", "--logger", "own") == f"{TABLES} --logger own\n"
 
 
-def test_paths_that_try_is_given_begin_where_the_user_stands(laboratory: Laboratory):
-    script = laboratory.checkout / "workflow/scripts/try_photographs.py"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text("import os, sys\nprint('stands in', os.getcwd(), *sys.argv[1:])\n")
-    assert f"stands in {laboratory.folder} photos a.csv" in laboratory.run("try", "photos", "a.csv")
+def test_paths_begin_where_the_user_is(laboratory: Laboratory):
+    """The run is in the checkout all the same, unless `--directory` comes after."""
+    scripts = {"status": "workflow/scripts/report_status.py", "try": "workflow/scripts/try_photographs.py",
+               "data": "workflow/scripts/retrieve_data.py", "docs": "docs/build.py"}  # fmt: skip
+    for script in scripts.values():
+        path = laboratory.checkout / script
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("import os, sys\nprint('is in', os.getcwd(), *sys.argv[1:])\n")
+    laboratory.run("tables")
+    elsewhere = laboratory.folder / "else where"
+    elsewhere.mkdir()
+    place = f"--snakefile {laboratory.checkout}/Snakefile --directory {laboratory.checkout}"
+    for command in scripts:
+        lent = f"{place} " if command == "status" else ""
+        assert laboratory.run(command, "a.yaml", "b", where=elsewhere) == f"is in {elsewhere} {lent}a.yaml b\n"
+    (laboratory.checkout / ".venv/bin/snakemake").write_text('#!/bin/sh\necho "$PWD: $*"')
+    tables = TABLES.replace("snakemake", f"{elsewhere}: {place}")
+    assert laboratory.run("tables", "--configfile", "a.yaml", where=elsewhere) == f"{tables} --configfile a.yaml\n"
+    assert f"{laboratory.checkout}/results/tables/" in laboratory.run("tables", where=elsewhere)
+
+
+def test_tests_are_named_from_where_the_user_is(laboratory: Laboratory):
+    laboratory.run("tables")
+    for program in ("ruff", "snakefmt", "mypy", "lint-imports", "pytest"):
+        path = laboratory.checkout / ".venv/bin" / program
+        path.write_text('#!/bin/sh\necho "$PWD: $*"')
+        path.chmod(0o755)
+    tests = laboratory.checkout / "tests"
+    tests.mkdir()
+    (tests / "test_one.py").touch()
+    text = laboratory.run("test", "-x", "test_one.py::test_it", where=tests)
+    assert f"{laboratory.checkout}: --numprocesses auto" in text
+    assert f"-x {tests}/test_one.py::test_it\n" in text
+    assert "-x tests/test_one.py\n" in laboratory.run("test", "-x", "tests/test_one.py")
+
+
+def test_a_limit_becomes_a_value_of_the_config(laboratory: Laboratory):
+    laboratory.run("tables")
+    limited = TABLES.replace("snakemake", "snakemake --config limit=50")
+    assert laboratory.run("tables", "--limit", "50").startswith(f"{limited}\nlab: tables are in")
+    with_config = laboratory.run("tables", "--limit", "50", "--configfile", "a b.yaml", "evaluation.csv")
+    assert with_config == f"{limited} --configfile a b.yaml evaluation.csv\n"
+    # Snakemake takes the last --config alone.
+    both = laboratory.run("tables", "--config", "spice=off", "--limit", "50", "--dry-run")
+    assert both == f"{TABLES} --config limit=50 spice=off --dry-run\n"
+    assert "--limit needs a number" in laboratory.run("tables", "--limit", code=1)
 
 
 def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
@@ -225,8 +268,8 @@ def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(la
         path = laboratory.checkout / script
         path.parent.mkdir(parents=True)
         path.write_text("import sys; print(*sys.argv)")
-        assert laboratory.run(command, "--config", "seed=2") == f"{script} --config seed=2\n"
-        assert laboratory.run(command, "--help") == f"{script} --help\n"
+        assert laboratory.run(command, "--config", "seed=2") == f"{path} --config seed=2\n"
+        assert laboratory.run(command, "--help") == f"{path} --help\n"
     assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)
 
 

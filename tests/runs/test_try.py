@@ -1,6 +1,9 @@
 """`lab try` on forty photographs, with and without captions; pictures of the toy world stand in for photographs."""
 
 import csv
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -79,12 +82,63 @@ def test_what_cannot_be_tried_is_a_sentence(photographs, tmp_path, answers, caps
     assert not (tmp_path / "run").exists()
 
 
-def test_a_config_that_was_changed_is_left_alone(photographs, tmp_path, capsys):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.yaml").write_text("seed: 2\n")
-    assert SCRIPT.main([str(photographs), "--data", str(tmp_path), "--directory", str(tmp_path / "run")]) == 1
-    assert "go on with it" in capsys.readouterr().err
-    assert (tmp_path / "run" / "config.yaml").read_text() == "seed: 2\n"
+@pytest.fixture
+def commands(monkeypatch) -> list[list[str]]:
+    """The commands that are run; nothing is."""
+    ran: list[list[str]] = []
+
+    def run(command: list[str]) -> subprocess.CompletedProcess:
+        ran.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return ran
+
+
+def test_captions_may_come_after_the_photographs(photographs, tmp_path, commands):
+    """The two commands of the first page, one after the other, and the first one again."""
+    config = tmp_path / "run" / "config.yaml"
+    options = ["--data", str(tmp_path / "none"), "--directory", str(config.parent)]
+    captions = str(photographs.with_name("captions.csv"))
+    for described in (False, True, False):
+        assert SCRIPT.main([str(photographs), *[captions] * described, *options]) == 0
+        assert ("captions" in yaml.safe_load(config.read_text())["corpora"]["photographs"]) == described
+    assert len(commands) == 3
+
+
+def test_a_config_that_somebody_changed_is_kept(photographs, tmp_path, commands, answers, capsys):
+    config = tmp_path / "run" / "config.yaml"
+    options = [str(photographs), "--data", str(tmp_path / "none"), "--directory", str(config.parent)]
+    assert SCRIPT.main(options) == 0
+    changed = config.read_text().replace("seed: 1", "seed: 2")
+    config.write_text(changed)
+    capsys.readouterr()
+    assert SCRIPT.main(options) == 1
+    assert config.read_text() == changed
+    message, command = capsys.readouterr().err.rstrip().split("\n")
+    answers.hold("a config of `./lab try` that somebody changed", message, "was changed")
+    assert command.split() == shlex.join(commands[0][2:]).split()
+
+
+def test_a_config_of_another_folder_of_the_same_name_is_kept(photographs, tmp_path, commands, answers, capsys):
+    config = tmp_path / "run" / "config.yaml"
+    first, other = (shutil.copytree(photographs, tmp_path / name / "photos") for name in ("a", "b"))
+    options = ["--data", str(tmp_path / "none"), "--directory", str(config.parent)]
+    assert SCRIPT.main([str(first), *options]) == 0
+    before = config.read_text()
+    assert SCRIPT.main([str(other), *options]) == 1
+    assert config.read_text() == before
+    answers.hold("another folder of photographs of the same name", capsys.readouterr().err, "--directory")
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], ["-n"], ["--", "--dry-run"], ["--", "-n"]])
+def test_nothing_is_said_of_tables_that_were_not_made(photographs, tmp_path, commands, capsys, dry):
+    options = [str(photographs), "--data", str(tmp_path / "none"), "--directory", str(tmp_path / "run")]
+    assert SCRIPT.main([*options, *dry]) == 0
+    assert "Tables are in" not in capsys.readouterr().out
+    assert {"--dry-run", "-n"} & {*commands[0]}
+    assert SCRIPT.main(options) == 0
+    assert "Tables are in" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -4,10 +4,12 @@ python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snak
 
 CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config, a starting point for further work, and
 the run are in runs/<name of the folder>/. Models are the published models below data/ if they exist, else the models of
-the toy world that come with captionlab.
+the toy world that come with captionlab. Until somebody changes the config, another call for the same folder, with
+other captions or models, replaces it and makes again what is affected.
 """
 
 import argparse
+import hashlib
 import re
 import shlex
 import subprocess
@@ -28,6 +30,10 @@ Block = dict[str, Any]
 PUBLISHED = {"captioners": ("clipcap-coco", "clipcap-concap"), "encoders": ("clip-b32",)}
 # Captioners and encoders of the toy world; the captioners read the first encoder.
 TOY = {"captioners": ("toy-clipcap-coco", "toy-clipcap-concap"), "encoders": ("toy-clip-a", "toy-clip-b")}
+# First line of a config, with a digest of the others that tells whether somebody changed them.
+MARK = "# Replaced by the next `./lab try`, unless somebody changed it since its digest was "
+# Options of Snakemake that make nothing.
+DRY = {"-n", "--dry-run", "--dryrun"}
 # Equal to `beam5` in config/config.yaml; docs/fidelity.md has the source of 30 new tokens.
 BEAM = {"kind": "beam", "beams": 5, "max_tokens": 30, "stop": "."}
 
@@ -85,7 +91,31 @@ def written_config(folder: Path, captions: Path | None, data: Path) -> tuple[str
         )
     block = _whole(folder, corpus, models, tests, data)
     text = yaml.safe_dump(block, sort_keys=False, allow_unicode=True, width=120)
-    return f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}", said
+    text = f"# Made by `./lab try`, to go on from; config/README.md explains every key.\n# {said}\n{text}"
+    return f"{_mark(text)}\n{text}", said
+
+
+def check_replaceable(config: Path, text: str, command: str) -> None:
+    """Raise TryError if a config is there that must not be replaced by another text.
+
+    It must not be if somebody changed it, or if it is about the photographs of another folder. `command` runs it.
+    """
+    if not config.exists() or (old := config.read_text(encoding="utf-8")) == text:
+        return
+    first, _, rest = old.partition("\n")
+    if first != _mark(rest):
+        raise TryError(
+            f"{config} was changed since `./lab try` wrote it, and is kept. Go on with it by the command below; or "
+            f"name another folder by --directory, for a new config; or delete it\n  {command}"
+        )
+    folder, other = (yaml.safe_load(one)["corpora"]["photographs"]["images"] for one in (text, old))
+    if folder != other:
+        raise TryError(f"{config} is about the photographs of {other}; name another folder by --directory for {folder}")
+
+
+def _mark(text: str) -> str:
+    """Return the first line of a config with this text below it."""
+    return f"{MARK}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) -> Block:
@@ -124,8 +154,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--data", type=Path, default=ROOT / "data", help="folder of published weights; default: data/ of this checkout"
     )
+    parser.add_argument(
+        "--dry-run", "-n", action="store_true", help="write the config and show what would run, without running it"
+    )
     own, others = _parted(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(own)
+    others += ["--dry-run"] * options.dry_run
     place = (options.directory or ROOT / "runs" / _name(options.folder)).absolute()
     config = place / "config.yaml"
     try:
@@ -133,20 +167,16 @@ def main(arguments: list[str] | None = None) -> int:
             if path and not there(path):
                 raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
         text, said = written_config(options.folder, options.captions, options.data.absolute())
-        if config.exists() and config.read_text(encoding="utf-8") != text:
-            raise TryError(
-                f"{config} is there and says something else; go on with it by the command below, or delete it\n"
-                f"  {shlex.join(_command(config, place, others)[2:])}"
-            )
+        command = _command(config, place, others)
+        check_replaceable(config, text, shlex.join(command[2:]))
     except ValueError as error:  # also raised by the reader of photographs and captions
         print(error, file=sys.stderr)
         return 1
     with replacing(config) as partial:
         partial.write_text(text, encoding="utf-8")
-    command = _command(config, place, others)
     print(f"{said}\nThe config is {config}; this runs it:\n  {shlex.join(command[2:])}", flush=True)
     done = subprocess.run(command).returncode
-    if not done:
+    if not done and not DRY & {*others}:
         print(f"Tables are in {place}/results/tables/: open index.html")
     return done
 
