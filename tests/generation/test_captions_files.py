@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from captionlab.generation import captioning
 from captionlab.generation.captions import (
     CaptionFileError,
     evaluated_images,
+    file_rows,
     generated_rows,
     one_line,
     read_caption_file,
@@ -67,6 +69,16 @@ def imported(tmp_path: Path, config: dict, images: str, files: list[str], captio
     return read_table(output, GENERATED).to_pylist()
 
 
+def test_with_a_limit_a_file_may_have_captions_of_images_that_the_corpus_lacks():
+    entries = [{"image_id": name, "caption": name} for name in (*TEST, "unknown")]
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(entries, file)
+        file.flush()
+        with pytest.raises(CaptionFileError, match="'unknown'"):
+            file_rows(file.name, TEST, TEST, "toy")
+        assert file_rows(file.name, TEST, None, "toy")["caption"] == TEST
+
+
 def given(tmp_path: Path, images: str, file: Path) -> list[dict]:
     return imported(tmp_path, {"family": "file"}, images, [str(file)])
 
@@ -91,6 +103,20 @@ def write_csv(path: Path, entries: list[dict]) -> Path:
 
 WRITERS = {"json": write_json, "jsonl": write_json_lines, "csv": write_csv}
 ENTRIES = [{"image_id": image_id, "caption": caption} for image_id, caption in CAPTIONS_OF_TEST.items()]
+
+
+@pytest.mark.parametrize("name", ["captions.csv", "captions.json", "captions.jsonl"])
+def test_lists_written_as_text_are_several_captions(tmp_path, name):
+    entries = [{"image_id": "a", "caption": "['A dog.', \"It's a dog.\"]"}, {"image_id": "b", "caption": "A cat."}]
+    with (tmp_path / name).open("w") as file:
+        if name.endswith(".csv"):
+            writer = csv.DictWriter(file, ["image_id", "caption"])
+            writer.writeheader()
+            writer.writerows(entries)
+        else:
+            lines = "\n".join(map(json.dumps, entries))
+            file.write(lines if name.endswith("l") else json.dumps(entries))
+    assert read_caption_file(tmp_path / name) == [("a", 0, "A dog."), ("a", 1, "It's a dog."), ("b", 0, "A cat.")]
 
 
 @pytest.mark.parametrize("numbers", [False, True])
@@ -149,7 +175,7 @@ def test_images_without_a_caption_are_counted_and_named(tmp_path, images):
     [
         ("a.json", '[{"image_id": 1, "text": "x"}]', "a.json, entry 1: expected image_id and caption"),
         ("a.json", '[{"image_id": 1, "caption": null}]', "entry 1: caption is None"),
-        ("a.json", '[{"image_id": 1.5, "caption": ""}]', "entry 1: image_id is 1.5"),
+        ("a.json", '[{"image_id": 1.5, "caption": ""}]', "entry 1: image_id is '1.5'"),
         ("a.json", '[{"image_id": 1, "caption": "", "caption_index": -1}]', "entry 1: caption_index is -1"),
         ("a.json", '[{"image_id": 1, "caption": "\\ud83d"}]', "entry 1: holds half a character"),
         ("a.jsonl", '{"image_id": 1, "caption": "x"}\n\n[]\n', "a.jsonl, line 3: expected image_id and caption"),
@@ -158,7 +184,7 @@ def test_images_without_a_caption_are_counted_and_named(tmp_path, images):
 )
 def test_a_wrong_file_is_refused_by_name_and_row(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
-    with pytest.raises(CaptionFileError, match=message):
+    with pytest.raises((CaptionFileError, GivenError), match=message):
         read_caption_file(tmp_path / name)
 
 

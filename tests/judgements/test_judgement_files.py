@@ -55,7 +55,7 @@ def test_experts(tmp_path, flickr8k, caplog):
         for n, rating in enumerate(ratings, 1)
     }
     assert made["preferences"] == []
-    unknown = "their 1 images are not in the corpus; the first is '99_z'"
+    unknown = "their 1 images are not in the corpus; the first is '99_z.jpg'"
     assert caplog.messages == [f"mine: 1 judged captions or pairs are left out, {unknown}"]
     # They are scored as captions of a captioner, on a corpus of the judged images whatever their split was.
     assert [(row["image_id"], row["split"]) for row in made["images"]] == [("11_a", "judged"), ("22_b", "judged")]
@@ -134,7 +134,7 @@ def test_files_of_composite_that_cannot_be_used(tmp_path, flickr8k, answers):
     files = write_composite(tmp_path, [("77.jpg", *good[1:])])
     with pytest.raises(CorpusError) as raised:
         read_set(tmp_path, flickr8k, **COMPOSITE, **files)
-    answers.hold("ratings of images of another corpus", raised.value, "the first is '77'")
+    answers.hold("ratings of images of another corpus", raised.value, "the first is '77.jpg'")
 
 
 def test_references_are_drawn_by_the_seed(tmp_path, flickr8k):
@@ -244,7 +244,7 @@ def test_judgements_of_another_corpus(tmp_path, flickr8k, answers):
     )
     with pytest.raises(CorpusError) as raised:
         read_set(tmp_path, flickr8k, **config)
-    answers.hold("judgements of images of another corpus", raised.value, "the first is '77'")
+    answers.hold("judgements of images of another corpus", raised.value, "the first is '77.jpg'")
 
 
 def test_foils_that_cannot_be_used(tmp_path, answers):

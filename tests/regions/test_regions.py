@@ -21,11 +21,12 @@ from PIL import Image
 from captionlab.config.corpora import RegionFiles
 from captionlab.regions.batches import RegionTable
 from captionlab.regions.plain_values import decode_msgpack
-from captionlab.regions.readers import READERS, image_name, read_regions
+from captionlab.regions.readers import READERS, read_regions
 from captionlab.regions.tables import ImageRegions, RegionError, write_regions
 from captionlab.storage.order import Order
 from captionlab.storage.schemas import SCENE_CAPTIONS, regions_schema
 from captionlab.storage.tables import TableError, read_table, write_table
+from captionlab.userfiles.ids import coco_number
 
 SIZE = 8
 # Two images of COCO as the corpora know them, of one shape each.
@@ -411,21 +412,6 @@ def test_missing_images_are_logged(tmp_path, caplog):
     assert "no regions of 1 of 3 images, as '7'" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("name", "image_id"),
-    [
-        ("COCO_val2014_000000058350.jpg.npz", "58350"),
-        ("coco_train2014_000000000009.npz", "9"),
-        ("COCO_val2014_000000058350", "58350"),
-        ("58350", "58350"),
-        ("1000268201_693b08cb0e.jpg", "1000268201_693b08cb0e"),
-        ("train/v1.2 scene.png", "v1.2 scene"),
-    ],
-)
-def test_image_name(name, image_id):
-    assert image_name(name) == image_id
-
-
 @pytest.mark.parametrize("format", ["lxmert-tsv", "bottom-up-tsv"])
 def test_wrong_format(format, tmp_path):
     with pytest.raises(RegionError, match=r"line 1.*column|line 1: \w+ is"):
@@ -714,7 +700,7 @@ def test_wrong_files(tmp_path):
 def test_real_features(shared_data, tmp_path):
     """Bottom-up features of eight images of COCO, in the format that they come in."""
     folder = shared_data / "butd-demo"
-    images = {image_name(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
+    images = {coco_number(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
     write_regions(tmp_path / "regions.parquet", read_regions("rosita-npz", [folder / "features"], images))
     table = read_table(tmp_path / "regions.parquet", regions_schema(2048))
     assert len(table) == 8 * 36

@@ -22,7 +22,7 @@ from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
-from captionlab.study.pages import SIZE, file_name, pictures, read_template, review_page, study_page
+from captionlab.study.pages import SIZE, consent_text, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
@@ -82,6 +82,17 @@ def test_captions_cannot_leave_their_place_in_a_page():
 
 def test_the_page_needs_nothing_from_elsewhere():
     assert "http" not in study_page(read_template(RESOURCES / "page.html"), "study-0", SCREENS, "consent", None)
+
+
+def test_the_consent_text_says_where_the_images_come_from():
+    given = (RESOURCES / "consent.txt").read_text(encoding="utf-8")
+    texts = {reader: consent_text(given, reader) for reader in ("toyworld", "folder", "coco", "webdataset")}
+    assert "drawings, which a computer program made" in texts["toyworld"]
+    assert "upsetting" not in texts["toyworld"]
+    assert "photographs of our own" in texts["folder"]
+    assert "a data set that was published" in texts["coco"] == texts["webdataset"]
+    assert not any("{{" in text or "from the web" in text for text in texts.values())
+    assert consent_text("The ethics board's own text.", "folder") == "The ethics board's own text."
 
 
 def test_a_template_needs_a_place_for_data(tmp_path):
@@ -234,6 +245,7 @@ def run(tmp_path_factory) -> Path:
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
         post=None,
+        reader="toyworld",
     )  # fmt: skip
     run_script(
         "simulate_responses",

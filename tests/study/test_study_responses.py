@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from support.psychopy_files import wide_text
 from support.study_stand_in import TYPES, study_screens
 
 from captionlab.statistics.intervals import RESAMPLES
 from captionlab.study.analysis import Accuracies, agreement
+from captionlab.study.psychopy import quoted
 from captionlab.study.responses import participants, read_answers, simulate
 from captionlab.study.stimuli import StudyError, study_name
 
@@ -40,7 +42,7 @@ def psychopy_file(
     encoding: str = "utf-8-sig",
     delimiter: str = ",",
 ) -> Path:
-    """As PsychoPy writes it: a byte order mark, rows of screens of text, the name of the clicked image in a list."""
+    """As Pavlovia or a spreadsheet writes it: rows of screens of text, the name of the clicked image in a list."""
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=delimiter)
     head = ["study", "study_block", "question", "caption", "trials.thisN", "mouse.time", "mouse.clicked_name"]
@@ -67,6 +69,22 @@ def test_both_files_are_read_alike(tmp_path):
     for row in web:
         screen = by_question[row["question"]]
         assert (row["chosen"] == screen["target"]) == row["correct"]
+
+
+def test_captions_with_quotes_and_commas_in_a_file_that_psychopy_wrote(tmp_path):
+    """PsychoPy puts quotes around the cell of the caption and does not double the quotes in it."""
+    answers = chosen_by(2, {2, 5})
+    wanted = read_answers([psychopy_file(tmp_path / "a.csv", "anna, B.", 2, answers)], STUDY, SCREENS)
+    names = ("study", "study_block", "question", "caption", "mouse.clicked_name", "participant", "block")
+    who = {"participant": "anna, B.", "block": "2"}
+    shown = [
+        {"study": STUDY, "study_block": 2, "question": question, "caption": quoted('A "big", red dog, running')}
+        | {"mouse.clicked_name": [f"image_{place % 10 + 1}", f"image_{place}"]}
+        for question, place in answers
+    ]
+    text = wide_text(names, [who, *({**entry, **who} for entry in shown)])
+    (tmp_path / "b.csv").write_text(text, encoding="utf-8-sig")
+    assert read_answers([tmp_path / "b.csv"], STUDY, SCREENS) == wanted
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])

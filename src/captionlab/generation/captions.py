@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from captionlab.storage.schemas import CAPTIONS, IMAGES
 from captionlab.storage.tables import read_table
 from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.ids import id_text, known_id
+from captionlab.userfiles.lists import listed_texts
 from captionlab.userfiles.reading import json_line, read_json, text_lines, whole_lines
 
 
@@ -83,22 +85,25 @@ def reference_rows(
 
 
 def file_rows(
-    path: str | os.PathLike[str], ids: Sequence[str], known: Sequence[str], corpus: str
+    path: str | os.PathLike[str], ids: Sequence[str], known: Sequence[str] | None, corpus: str
 ) -> dict[str, list[Any]]:
     """Return the columns of a table of captions made elsewhere, for the images `ids` of a corpus, in this order.
 
-    `known` are all images of the corpus. Captions of images that are not evaluated are left out. Captions may be empty.
-    Raises CaptionFileError for captions of unknown images, for images without a caption, and for an image and caption
-    index that occur twice.
+    `known` are all images of the corpus, or None if captions may be of any image. Captions of images that are not
+    evaluated are left out. Captions may be empty. Raises CaptionFileError for captions of unknown images, for images
+    without a caption, and for an image and caption index that occur twice.
     """
-    entries = read_caption_file(path)
-    numbers = Counter((image_id, index) for image_id, index, _ in entries)
-    if unknown := sorted({image_id for image_id, _ in numbers} - {*known}):
+    entries, of_corpus = read_caption_file(path), {*(ids if known is None else known)}
+    ids_of = {name: known_id(name, of_corpus) for name in dict.fromkeys(name for name, _, _ in entries)}
+    unknown = sorted(name for name, of_image in ids_of.items() if of_image is None)
+    if unknown and known is not None:
         raise CaptionFileError(
             f"{path}: {_some(unknown)} are not in the corpus {corpus}, whose ids are like {ids[0]!r} (docs/data.md "
             "says what they are for each reader); is the file for another corpus?"
         )
-    if repeated := dict.fromkeys(image_id for (image_id, _), number in numbers.items() if number > 1):
+    entries = [(ids_of[name] or name, index, caption) for name, index, caption in entries]
+    numbers = Counter((name, index) for name, index, _ in entries)
+    if repeated := dict.fromkeys(name for (name, _), number in numbers.items() if number > 1):
         raise CaptionFileError(
             f"{path}: {_some([*repeated])} have more than one caption; keep one, or number the captions of an image in "
             "a field caption_index"
@@ -110,15 +115,16 @@ def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]
     """Return (image id, caption index, caption) for each entry of a file of captions.
 
     The file is in COCO's format of results (.json, a list of {"image_id", "caption"}), has one such object per line
-    (.jsonl), or is a .csv with a header, separated by commas, semicolons or tabs. Image ids are compared as text, so 42
-    equals "42". `caption_index` is optional and 0 by default. Raises CaptionFileError or GivenError that names the file
+    (.jsonl), or is a .csv with a header, separated by commas, semicolons or tabs. Image ids are read by `id_text`, so
+    42, 42.0 and "42" are the same id. `caption_index` is optional and 0 by default. A caption that is a list written as
+    text counts as several captions with consecutive indices. Raises CaptionFileError or GivenError that names the file
     and the entry.
     """
     if (suffix := Path(path).suffix.lower()) not in _ENTRIES:
         raise CaptionFileError(
             f"{path}: captions are read from {', '.join(_ENTRIES)} files, not {suffix or 'this one'}"
         )
-    return [_entry(entry, where) for where, entry in _ENTRIES[suffix](path)]
+    return [caption for where, entry in _ENTRIES[suffix](path) for caption in _captions(entry, where)]
 
 
 def _json_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
@@ -152,23 +158,23 @@ def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
 _ENTRIES = {".json": _json_entries, ".jsonl": _lines_entries, ".csv": _csv_entries}
 
 
-def _entry(entry: Any, where: str) -> tuple[str, int, str]:
+def _captions(entry: Any, where: str) -> list[tuple[str, int, str]]:
+    """Return (image id, caption index, caption) for each caption of an entry."""
     if not isinstance(entry, dict) or not {"image_id", "caption"} <= entry.keys():
         raise CaptionFileError(f"{where}: expected image_id and caption, found {str(entry)[:80]}")
-    image_id, caption, index = entry["image_id"], entry["caption"], entry.get("caption_index", 0)
-    if isinstance(image_id, bool) or not isinstance(image_id, (int, str)):
-        raise CaptionFileError(f"{where}: image_id is {image_id!r}; it must be a whole number or a text")
+    name, caption = id_text(entry["image_id"], f"{where}: image_id"), entry["caption"]
+    if name is None:
+        raise CaptionFileError(f"{where}: image_id is null or empty; write the id of the image, or take the entry out")
     if not isinstance(caption, str):
         raise CaptionFileError(f"{where}: caption is {caption!r}; it must be a text, which may be empty")
-    if isinstance(index, str) and index.strip().isdecimal():
-        index = int(index)
-    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-        raise CaptionFileError(f"{where}: caption_index is {index!r}; it must be a whole number from 0")
+    index = id_text(entry.get("caption_index"), f"{where}: caption_index") or "0"
+    if not index.isdecimal():
+        raise CaptionFileError(f"{where}: caption_index is {index}; it must be a whole number from 0")
     try:
-        f"{image_id}{caption}".encode()
+        f"{name}{caption}".encode()
     except UnicodeEncodeError as error:
         raise CaptionFileError(f"{where}: holds half a character ({error}); write the file again as UTF-8") from error
-    return str(image_id), index, caption
+    return [(name, number, text) for number, text in enumerate(listed_texts(caption), int(index))]
 
 
 def _rows_of(

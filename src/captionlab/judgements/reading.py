@@ -7,6 +7,7 @@ against references need no other rules.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from captionlab.plugins import defined, facts
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS
 from captionlab.storage.tables import TableSchema, read_table, write_table
+from captionlab.userfiles.ids import known_id
 
 logger = logging.getLogger(__name__)
 
@@ -118,12 +120,13 @@ def _judged(entries: Iterable[Rated | Preferred], corpus: Described, strict: boo
     """
     judged, unknown, among = Judged(), Counter[str](), 0
     for entry in entries:
-        if entry.image_id not in corpus.splits:
+        image = known_id(entry.image_id, corpus.splits)
+        if image is None:
             unknown[entry.image_id] += 1
-        elif strict and any(one_line(caption) in corpus.references[entry.image_id] for caption in entry.captions):
+        elif strict and any(one_line(caption) in corpus.references[image] for caption in entry.captions):
             among += 1
         else:
-            judged.add(entry)
+            judged.add(replace(entry, image_id=image))
     first = f"the first is {next(iter(unknown), '')!r}"
     if not judged.captions:
         raise CorpusError(

@@ -1,8 +1,7 @@
 """Readers of region features in published formats.
 
-A reader takes a file or folder and the requested images, each with its width and height in pixels. It finds images by
-their name in the file: the number of a COCO image, otherwise the file name without extension, as in the tables of
-images. No code from the files is run.
+A reader takes a file or folder and the requested images, each with its width and height in pixels. Files name images by
+their ids or by the names of their files. No code from the files is run.
 """
 
 import base64
@@ -11,7 +10,6 @@ import io
 import json
 import logging
 import os
-import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +24,8 @@ import numpy as np
 from captionlab.jobs.progress import progress
 from captionlab.regions.plain_values import decode_msgpack, decode_pickle
 from captionlab.regions.tables import ImageRegions, RegionError
+from captionlab.userfiles.ids import known_id
+from captionlab.userfiles.reading import check_unpacked
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def _read_npz(
     if not folder.is_dir():
         raise RegionError(f"{folder} is no folder; the format has a file per image, so give their folder")
     for path in sorted(folder.glob("*.npz")):
-        if (image_id := image_name(path.name)) in images:
+        if (image_id := known_id(path.name, images)) is not None:
             yield str(path), regions(image_id, _arrays_in(path, str(path)), images[image_id], str(path))
 
 
@@ -145,6 +145,8 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Found:
     other = path.with_name("predictions.tsv")
     if not other.is_file():
         raise RegionError(f"{other}: no such file; it has the boxes of {path.name}")
+    check_unpacked(path)
+    check_unpacked(other)
     with path.open("rb") as features_file, other.open("rb") as predictions_file:
         for number, (line, described) in enumerate(zip(features_file, predictions_file, strict=False), start=1):
             where, place = f"{path}: line {number}", f"{other}: line {number}"
@@ -152,8 +154,8 @@ def _read_vinvl_pair(path: Path, images: Sizes) -> Found:
             other_name, text = _split(described, 2, place)
             if name != other_name:
                 raise RegionError(f"{where} is about {_text(name)!r}, and {place} about {_text(other_name)!r}")
-            image_id = image_name(_text(name))
-            if image_id in images:
+            image_id = known_id(_text(name), images)
+            if image_id is not None:
                 features = _decode(encoded, _number(count, where), f"{where}: features")
                 yield where, _vinvl_regions(image_id, images[image_id], _document(text, place), features, place)
 
@@ -181,11 +183,12 @@ def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str,
     """Yield location, image id and line of each line about one of `images`.
 
     If a file of the same name that ends in .lineidx has the byte offsets of the lines, other lines are not read. Raises
-    RegionError if a line does not start with a name and a tab.
+    RegionError if a line does not start with a name and a tab. Raises GivenError if the file is compressed.
     """
     index = path.with_suffix(".lineidx")
     lines = index.read_text(encoding="ascii").split() if index.is_file() else None
     offsets: Iterable[int | None] = repeat(None) if lines is None else (_number(line, str(index)) for line in lines)
+    check_unpacked(path)
     with path.open("rb") as file:
         for number, offset in enumerate(offsets, start=1):
             if offset is not None:
@@ -197,10 +200,10 @@ def lines_about(path: Path, images: Collection[str]) -> Iterator[tuple[str, str,
             if not tab or b"\0" in name:
                 expected = "does not start with the name of an image and a tab"
                 raise RegionError(f"{where} {expected}; is it the right file, and in UTF-8?")
-            image_id = image_name(_text(name))
-            if not line.endswith(b"\n") and (offset is None or image_id in images):
+            image_id = known_id(_text(name), images)
+            if not line.endswith(b"\n") and (offset is None or image_id is not None):
                 line += file.readline()
-            if image_id in images:
+            if image_id is not None:
                 yield where, image_id, line
 
 
@@ -246,7 +249,7 @@ def read_uniter_lmdb(path: Path, images: Sizes) -> Found:
     (scripts/convert_imgdir.py).
     """
     with _open(path) as database:
-        names = {image_name(_text(key)): key for key in database.cursor().iternext(values=False)}
+        names = {known_id(_text(key), images): key for key in database.cursor().iternext(values=False)}
         for image_id in images:
             if image_id in names:
                 where, value = f"{path}: {_text(names[image_id])}", database.get(names[image_id])
@@ -287,13 +290,6 @@ def _open(path: Path) -> Iterator[Any]:
         raise RegionError(f"{path} cannot be read as an LMDB database: {error}") from error
     with environment, environment.begin(buffers=False) as transaction:
         yield transaction
-
-
-def image_name(name: str) -> str:
-    """Return the id of an image from its name in a file of features, which may be a file name."""
-    stem = re.sub(r"(\.(npz|jpg|jpeg|png))+$", "", name.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-    number = re.fullmatch(r"coco_[a-z]+20\d\d_(\d{12})", stem, flags=re.IGNORECASE)
-    return str(int(number[1])) if number else stem
 
 
 def _text(value: bytes) -> str:

@@ -18,6 +18,17 @@ SIZE = 400  # height and width in pixels: sharp on a large screen, and ten image
 QUALITY = 88
 PAPER = (255, 255, 255)
 PLACE = "{{data}}"  # placeholder for data in a template
+ORIGIN = "{{images}}"  # placeholder in a consent text for the origin of the images
+# Origins of images in a consent text, by the reader of their corpus; other readers read data sets.
+ORIGINS = {
+    "toyworld": "The images are drawings, which a computer program made together with their captions.",
+    "folder": "The images are photographs of our own, described by people and by computer programs. We looked them "
+    "through, but some may still be upsetting.",
+}
+DATA_SET = (
+    "The images come from a data set that was published for research, and were described by people and by computer "
+    "programs. We looked them through, but some may still be upsetting."
+)
 Row = Mapping[str, Any]
 
 
@@ -97,6 +108,11 @@ def read_template(path: str | Path) -> str:
 def _filled(template: str, data: Mapping[str, Any]) -> str:
     """Return a template filled with data as JSON, escaped so that no data can end the script element around it."""
     return template.replace(PLACE, json.dumps(data).replace("<", "\\u003c"))
+
+
+def consent_text(text: str, reader: str) -> str:
+    """Return a consent text with the origin of the images in the place for it, by the reader of their corpus."""
+    return text.replace(ORIGIN, ORIGINS.get(reader, DATA_SET))
 
 
 def paragraphs(text: str) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
 from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.unescaped import is_unescaped, unescaped
 
 logger = logging.getLogger(__name__)
 MISTAKES_ALLOWED = 1  # participants who miss more controls than this are left out of the analysis (appendix A)
@@ -133,7 +134,8 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
     The values are study, participant, block, question and chosen. Raises StudyError for a file without the columns of
     either source.
     """
-    header, rows = delimited(Path(path), [_text(path)], {*WEB, *PSYCHOPY})
+    text = _text(path)
+    header, rows = delimited(Path(path), [text], {*WEB, *PSYCHOPY})
     missing = {source: [name for name in columns if name not in header] for source, columns in FORMS.items()}
     source = min(missing, key=lambda source: len(missing[source]))
     if missing[source]:
@@ -141,6 +143,8 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, st
             f"{path} is no file of answers, it has no column {', '.join(missing[source])}; files of the web page have "
             f"{', '.join(WEB)}, files of PsychoPy {', '.join(PSYCHOPY)}, with commas, semicolons or tabs between them"
         )
+    if source == "psychopy" and is_unescaped(text):
+        rows = unescaped(Path(path), text)
     for where, row in rows:
         values = [(row[name] or "").strip() for name in FORMS[source]]
         if source == "psychopy":

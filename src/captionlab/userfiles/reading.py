@@ -4,6 +4,7 @@ import codecs
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,16 @@ from typing import Any
 from captionlab.jobs.failures import locked
 
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# First bytes of compressed files, with the program that unpacks them.
+_COMPRESSED = {
+    b"\x1f\x8b": "gunzip",
+    b"PK\x03\x04": "unzip",
+    b"BZh": "bunzip2",
+    b"\xfd7zXZ\x00": "unxz",
+    b"\x28\xb5\x2f\xfd": "unzstd",
+}
+# A name in braces, which stands for any text in a path of Snakemake.
+_WILDCARD = re.compile(r"\{\s*\w[^{}]*\}")
 
 
 class GivenError(ValueError):
@@ -26,7 +37,23 @@ def absent(path: Path, kind: str) -> str:
     if not there:
         return f"no such {kind} {path}"
     found = "folder" if path.is_dir() else "file"
-    return "" if found in kind else f"{path} is a {found}, and a {kind} is wanted"
+    return unusual(path) if found in kind else f"{path} is a {found}, and a {kind} is wanted"
+
+
+def unusual(path: Path) -> str:
+    """Return what is wrong with a path of which a part is in braces, so that no rule can read it; else ""."""
+    if not (braces := _WILDCARD.search(str(path))):
+        return ""
+    return f"{path} has {braces[0]} in its name, which Snakemake takes for a wildcard; rename it without braces"
+
+
+def check_unpacked(path: str | os.PathLike[str]) -> None:
+    """Raise a GivenError, which names the program to unpack it, if a file is compressed."""
+    with open(path, "rb") as file:
+        head = file.read(max(map(len, _COMPRESSED)))
+    for mark, program in _COMPRESSED.items():
+        if head.startswith(mark):
+            raise GivenError(f"{path} is compressed; unpack it, with {program} for example, and name the unpacked file")
 
 
 def text_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
@@ -83,6 +110,7 @@ def json_line(line: str, where: str) -> Any:
 
 def _decoded(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Yield the lines of a file with their line ends and positions."""
+    check_unpacked(path)
     with open(path, "rb") as file:
         wide = file.read(2) in _WIDE
         file.seek(0)

@@ -16,7 +16,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A caption and its ratings, by the names of the judges."""
+    """A caption and its ratings, by the names of the judges. `image_id` is the image's id, or the name of its file."""
 
     image_id: str
     caption: str
@@ -30,7 +30,10 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """Two captions of an image, and how many people preferred each."""
+    """Two captions of an image, and how many people preferred each.
+
+    `image_id` is the image's id, or the name of its file.
+    """
 
     image_id: str
     captions: tuple[str, str]

@@ -22,7 +22,7 @@ def captions_of_flickr8k(file: Path) -> dict[str, str]:
 
 
 def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, list[float]]]:
-    """Yield the position, image id, caption and three numbers of each line.
+    """Yield the position, image file, caption and three numbers of each line.
 
     A line has an image file, the id of a caption and three numbers, separated by tabs. Raises CorpusError if a line has
     another format or an unknown caption id.
@@ -40,4 +40,4 @@ def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, li
             ) from None
         if caption_id not in texts:
             raise CorpusError(f"{where}: there is no caption {caption_id!r} in {captions}; take both from one release")
-        yield where, Path(image).stem, texts[caption_id], [first, second, third]
+        yield where, image, texts[caption_id], [first, second, third]

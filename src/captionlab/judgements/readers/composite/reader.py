@@ -8,6 +8,7 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.judgements.readers.entries import Described, Rated
 from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.ids import known_id
 from captionlab.userfiles.reading import whole_lines
 
 # Columns as in the code of users of the files (docs/fidelity.md). Flickr30k and COCO have a fourth caption, which the
@@ -32,7 +33,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
     for where, row in rows:
         if not (address := _text(row[IMAGE])):
             continue
-        image_id = _image_id(address)
+        image_id = known_id(address, corpus.splits) or address
         for caption_column, rating_column in RATING_OF.items():
             if not (caption := _text(row[caption_column])):
                 raise CorpusError(f"{where}: {caption_column} is empty; get the file again, or delete the row")
@@ -43,13 +44,6 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
 def _text(field: str | None) -> str:
     """Return a field without spaces around it. A field that the row lacks is empty."""
     return (field or "").strip()
-
-
-def _image_id(address: str) -> str:
-    """Return the COCO number in the name of an image file, or else the name without its ending."""
-    stem = Path(address).stem
-    coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", stem)
-    return str(int(coco_number[1])) if coco_number else stem
 
 
 def _rating(field: str | None, where: str) -> float:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
-from captionlab.corpora.readers.entries import records, take
+from captionlab.corpora.readers.entries import records, take, take_id
 from captionlab.judgements.readers.entries import Described, Preferred
 from captionlab.userfiles.reading import read_json
 
@@ -24,7 +24,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[P
     foils: dict[int, list[str]] = {}
     for where, record in records(read_json(file), "annotations", file, EXPECTED):
         number = take(record, "id", int, where, EXPECTED)
-        image_id = str(take(record, "image_id", (int, str), where, EXPECTED))
+        image_id = take_id(record, "image_id", where, EXPECTED)
         caption = take(record, "caption", str, where, EXPECTED)
         if take(record, "foil", bool, where, EXPECTED):
             foils.setdefault(number, []).append(caption)
