@@ -17,6 +17,7 @@ from captionlab.corpora.inputs import CorpusError, input_files
 from captionlab.corpora.readers.huggingface.reader import split_of
 from captionlab.corpora.reading import read_corpus
 from captionlab.corpora.tables import TABLES
+from captionlab.jobs.progress import log_counts
 from captionlab.jobs.provenance import Job, input_digests, working_on
 from captionlab.storage.files import names_digest
 from captionlab.storage.tables import read_table
@@ -329,6 +330,26 @@ def test_files_of_captions(tmp_path, read, name):
     assert [(row["image_id"], row["split"]) for row in tables["images"]] == [("a", "train"), ("'b c'", "val")]
 
 
+def test_lists_written_as_text_are_lists_of_captions(tmp_path, read, caplog):
+    """In a table, a list of captions often becomes the text that Python shows for it."""
+    log_counts()
+    caplog.set_level("INFO")
+    for name in ("a", "b"):
+        photograph(tmp_path / "photos" / f"{name}.jpg", ord(name))
+    texts = ["['A dog runs .', \"It's a dog .\"]", '["A cat .", "The cat ."]']
+    lines = [f'{name}.jpg,"{text.replace(chr(34), 2 * chr(34))}"' for name, text in zip("ab", texts, strict=True)]
+    (tmp_path / "caps.csv").write_text("\n".join(["file,caption", *lines]))
+    parquet(tmp_path / "hub" / "test.parquet", {"image": hub_images("a.jpg", "b.jpg"), "caption": texts})
+    for config in (
+        {"reader": "folder", "images": "photos", "captions": "caps.csv"},
+        {"reader": "huggingface", "folder": "hub"},
+    ):
+        captions = [(row["image_id"], row["caption"]) for row in read(config)["captions"]]
+        assert captions == [("a", "A dog runs ."), ("a", "It's a dog ."), ("b", "A cat ."), ("b", "The cat .")]
+    log_counts()
+    assert caplog.messages[-1] == "captions that are lists written as text, read as lists of captions: 4"
+
+
 def test_photographs_that_no_row_names_are_counted(tmp_path, read, caplog):
     for name in ("a.jpg", "b.jpg", "deep/c.jpg"):
         photograph(tmp_path / "photos" / name)
@@ -380,6 +401,7 @@ def test_images_of_every_kind(tmp_path, read):
         ("a split that is a number", "a.jsonl", '{"file": "a.jpg", "caption": "a", "split": 5}', "'split' cannot be"),
         ("half a character", "a.jsonl", r'{"file": "a\ud83d.jpg", "caption": "a"}', "'file' is 'a\\ud83d.jpg'"),
         ("two splits of an image", "a.csv", "file,caption,split\na.jpg,one,train\na.jpg,two,test\n", "line 3"),
+        ("a row of one column", "a.tsv", "file\tcaption\na.jpg\tone\na.jpg two\n", "line 3 ends before its caption"),
         ("another ending", "a.xlsx", "PK", ".csv"),
         ("an empty file", "a.csv", "", "no column 'file'"),
     ],

@@ -3,7 +3,9 @@ import json
 import logging
 import os
 import re
+import struct
 import tracemalloc
+import zlib
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -473,8 +475,8 @@ def test_duplicates_are_rejected(data, read):
     corpus = read(karpathy(data, entries, max_rejected=0.5))
     assert corpus.column("images", "image_id") == ["1", "2"]
     assert [(row["position"], row["reason"], row["detail"]) for row in corpus.rows("rejects")] == [
-        (2, "duplicate", "its image id is that of entry 0"),
-        (3, "duplicate", "its file is that of entry 1"),
+        (2, "duplicate", "its image id is also the image id of entry 0"),
+        (3, "duplicate", "its file is also the file of entry 1"),
     ]
 
 
@@ -564,7 +566,7 @@ def test_files_of_a_reader_are_keys_of_its_block():
     assert [name for name, reader in readers.items() if reader.scenes] == ["hl"]
     assert [name for name, reader in readers.items() if reader.undescribed] == ["imagecode"]
     for name, model in plugin_models("corpora.readers").items():
-        assert {*readers[name].files, *readers[name].patterns} <= model.model_fields.keys()
+        assert {*readers[name].files, *readers[name].folders, *readers[name].patterns} <= model.model_fields.keys()
 
 
 def test_invalid_json_is_named_by_line_and_column(data, read, tmp_path):
@@ -614,7 +616,7 @@ def test_missing_fields_are_named(data, read, tmp_path, document, message):
         (
             "captions_val.json",
             {"annotations": [{"image_id": 4, "caption": "a"}]},
-            r"annotations\[0\] is about image 4, which is not among the images",
+            r"annotations\[0\] is about image '4', which is not among the images",
         ),
         (
             "instances_train.json",
@@ -645,6 +647,13 @@ OF_READERS = {
     "conceptual-captions": {"annotations": {"test": "a.tsv"}},
     "hl": {"annotations": {"test": "a.jsonl"}},
     "imagecode": {"annotations": {"test": "a.json"}, "images": "."},
+    "vizwiz": {"annotations": {"test": "a.json"}},
+    "textcaps": {"annotations": {"test": "a.json"}},
+    "localized-narratives": {"annotations": {"test": "a.jsonl"}},
+    "llava": {"annotations": {"test": "a.json"}},
+    "docci": {"annotations": "a.jsonlines"},
+    "flickr8k-token": {"annotations": "a.txt"},
+    "cub": {"annotations": "a.txt", "splits": "splits.txt", "captions": "text_c10"},
 }
 IMAGE = '{"filename": "1.jpg", "split": "test", "sentences": [{"raw": "a café"}]}'
 HL = json.dumps(hl_record(9))
@@ -741,6 +750,13 @@ DOCUMENTED = {
     "conceptual-captions": "a\thttp://a/1\n",
     "hl": '{"file_name": "COCO_train2014_000000391895.jpg", "captions": {"object": ["a"], "scene": []}}',
     "imagecode": '{"open-images-2057_1": {"3": "a"}}',
+    "vizwiz": '{"images": [{"id": 23431}], "annotations": [{"image_id": 23431, "caption": "a", "is_rejected": false}]}',
+    "textcaps": '{"data": [{"image_id": "011e7e629fb9ae7b", "caption_str": "a"}]}',
+    "localized-narratives": '{"dataset_id": "mscoco_val2017", "image_id": "137576", "caption": "a"}',
+    "llava": '[{"image": "coco/train2017/000000033471.jpg", "conversations": [{"from": "gpt", "value": "a"}]}]',
+    "docci": '{"image_file": "train_00000.jpg", "split": "train", "description": "a"}',
+    "flickr8k-token": "1000268201_693b08cb0e.jpg#0\ta\n",
+    "cub": "1 001.Albatross/Albatross_0046.jpg\n",
 }
 
 
@@ -753,11 +769,22 @@ def test_image_ids_are_those_of_the_page(data, reader):
     config = given_to(reader, DOCUMENTED[reader].encode(), data)
     for number in range(10):
         make_image(data / "open-images-2057_1" / f"img{number}.jpg")
+    (data / "splits.txt").write_text("1 1\n")
+    (data / "text_c10" / "001.Albatross").mkdir(parents=True)
+    (data / "text_c10" / "001.Albatross" / "Albatross_0046.txt").write_text("a\n")
     read = defined("corpora.readers", reader, "read")
     ids = [entry.image_id for entry in read(config, data) if entry.captions]
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith(f"| `{reader}` | "))
     assert [f"`{image_id}`" in row.split(" | ")[2] for image_id in ids] == [True]
+
+
+def test_the_page_says_of_each_reader_what_it_reads():
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    section = page.partition("## Formats of captions")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines() if " | `" in line]
+    assert sorted(row[1].strip("`") for row in rows) == sorted(names("corpora.readers"))
+    assert {len(row) for row in rows} == {4}
 
 
 # --- checking images ---
@@ -776,13 +803,26 @@ def test_check_image_finds_a_cut_anywhere(tmp_path, kind):
 
 
 def test_check_image_names_folders_and_garbage_in_png(tmp_path):
-    assert check_image(ImageLocation(str(tmp_path))).reason == "broken"
+    assert check_image(ImageLocation(str(tmp_path))).reason == "missing"
     path = make_image(tmp_path / "a.png", 50, 50)
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2 :] = bytes(len(damaged) - len(damaged) // 2)
     path.write_bytes(damaged)
     assert check_image(ImageLocation(str(path))).reason == "broken"
     assert check_image(ImageLocation(str(tmp_path / "a.png" / "b.png"))).reason == "missing"
+
+
+def test_an_image_of_too_many_pixels_is_named_with_the_limit(tmp_path):
+    """A PNG of a few bytes that states 20,000 x 20,000 pixels."""
+    path = tmp_path / "bomb.png"
+    header = b"IHDR" + struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">II", zlib.crc32(header), 0) + b"IDAT"
+    )
+    limit = f"{2 * Image.MAX_IMAGE_PIXELS:,}"
+    assert check_image(ImageLocation(str(path))) == Fault(
+        "too-large", f"more than {limit} pixels, the limit of Pillow; scale it down"
+    )
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])

@@ -105,7 +105,7 @@ def test_splits_that_number_their_images_alike(tmp_path):
     assert [row["image_id"] for row in Reading(tmp_path, tars, split_in_id=True).rows("images")] == ["train/0", "val/0"]
     (reject,) = Reading(tmp_path, tars).rows("rejects")
     assert (reject["reason"], reject["path"]) == ("duplicate", str(tmp_path / "val.tar"))
-    assert reject["detail"] == "0.jpg: its image id is that of entry 0"
+    assert reject["detail"] == "0.jpg: its image id is also the image id of entry 0, which is of the split 'train'"
 
 
 def lossless_16() -> bytes:

@@ -9,6 +9,7 @@ from errno import EACCES, EIO, EMFILE, ENFILE, ENOMEM, EPERM, ESTALE, ETIMEDOUT
 from typing import TypeVar
 
 from PIL import UnidentifiedImageError
+from PIL.Image import MAX_IMAGE_PIXELS, DecompressionBombError
 
 from captionlab.images.locations import ImageLocation, open_location
 from captionlab.images.pixels import UnknownPixels, image_size
@@ -41,6 +42,12 @@ def check_image(place: ImageLocation) -> tuple[int, int] | Fault:
         return image_size(place)
     except (FileNotFoundError, NotADirectoryError):
         return Fault("missing", "no such file")
+    except IsADirectoryError:
+        return Fault("missing", "the entry names a folder in place of an image file, or no file at all")
+    except DecompressionBombError:
+        return Fault(
+            "too-large", f"more than {2 * (MAX_IMAGE_PIXELS or 0):,} pixels, the limit of Pillow; scale it down"
+        )
     except UnknownPixels as error:
         return Fault("unsupported", str(error))
     except UnidentifiedImageError:

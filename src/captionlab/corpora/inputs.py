@@ -8,7 +8,7 @@ from typing import Any
 from captionlab.config.corpora import CorpusFacts
 from captionlab.plugins import config_module, facts
 from captionlab.sources.table import hub_folder
-from captionlab.userfiles.reading import absent
+from captionlab.userfiles.reading import absent, unusual
 
 
 class CorpusError(ValueError):
@@ -48,11 +48,23 @@ def tars(root: Path, pattern: str) -> list[Path]:
 
     The pattern is a tar, a folder of tars, or a path with * and ? as wildcards.
     """
+    return [path for path in _files(root, pattern) if path.suffix == ".tar"]
+
+
+def files_beside_tars(root: Path, pattern: str) -> list[Path]:
+    """Return the files that a pattern of tars matches and that are no tars, without hidden files.
+
+    They are tables and statistics that img2dataset writes beside its tars, or compressed tars, which are not read.
+    """
+    beside = [path for path in _files(root, pattern) if path.suffix != ".tar" and not path.name.startswith(".")]
+    return [path for path in beside if path.is_file()]
+
+
+def _files(root: Path, pattern: str) -> list[Path]:
+    """Return the files that a pattern matches and the files in folders that it matches, sorted by name."""
     plain = pattern.replace("[", "[[]")  # glob would read [ as the start of a character set
     found = [root / pattern] if (root / pattern).exists() else map(Path, glob(str(Path(escape(str(root))) / plain)))
-    folders = [sorted(path.glob("*.tar")) if path.is_dir() else [path] for path in sorted(found)]
-    # img2dataset also writes tables and statistics beside its tars.
-    return [path for folder in folders for path in folder if path.suffix == ".tar"]
+    return [path for place in sorted(found) for path in (sorted(place.iterdir()) if place.is_dir() else [place])]
 
 
 def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
@@ -62,18 +74,25 @@ def check_inputs(config: Mapping[str, Any], root: Path, name: str) -> None:
 
 
 def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
-    """Yield a sentence that names the key for each missing file or folder and for each split without images.
+    """Yield a sentence for each missing file or folder, each split without images, and each input no rule can read.
 
     `root` is the folder that relative paths start from, `name` is the name of the corpus in the config.
     """
+    mistakes = [*_missing_inputs(config, root, name)]
+    yield from mistakes or (f"corpora.{name}: {text}" for text in map(unusual, input_files(config, root)) if text)
+
+
+def _missing_inputs(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:
+    """Yield a sentence that names the key for each missing file or folder and for each split without images."""
     required = _required(config)
     if "annotations" in required and not named_paths(config, "annotations"):
         yield f"corpora.{name}.annotations: this corpus needs the file of its annotations"
         return
-    keys = (*_file_keys(config), "images")
+    files = _file_keys(config)
+    keys = (*files, *_folder_keys(config), "images")
     for key in keys:
         for full_key, path in named_paths(config, key).items():
-            if said := absent(root / path, "folder" if key == "images" else "file"):
+            if said := absent(root / path, "file" if key in files else "folder"):
                 yield f"corpora.{name}.{full_key}: {said}"
     yield from _folder_mistakes(config, root, name)
     for key in _pattern_keys(config):
@@ -82,7 +101,7 @@ def input_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator
                 yield f"corpora.{name}.{key}.{split}: no tar {root / pattern}; tars end in .tar and are not compressed"
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
-    for key in keys if "annotations" in required else ():
+    for key in keys if isinstance(config.get("annotations"), Mapping) else ():
         # Every split needs a folder of images. Objects are optional per split.
         splits, given = set(config["annotations"]), config.get(key)
         if isinstance(given, Mapping):
@@ -119,6 +138,11 @@ def _contents(config: Mapping[str, Any], root: Path) -> list[Path]:
 def _file_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
     reader = _reader(config)
     return reader.files if reader else ()
+
+
+def _folder_keys(config: Mapping[str, Any]) -> tuple[str, ...]:
+    reader = _reader(config)
+    return reader.folders if reader else ()
 
 
 def _pattern_keys(config: Mapping[str, Any]) -> tuple[str, ...]:

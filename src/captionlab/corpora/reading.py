@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.tables import Rows, corpus_tables
 from captionlab.images.locations import ImageLocation
 from captionlab.jobs.progress import progress
-from captionlab.plugins import defined
+from captionlab.plugins import defined, facts
 from captionlab.storage.tables import ROW_GROUP
+from captionlab.userfiles.lists import listed_texts
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +29,8 @@ MAX_REJECTED = 0.01
 QUOTED = 5
 # If the folder of the images is empty, reading stops after this number of missing images: there may be millions.
 HOPELESS = 10_000
+# Words in the details of a duplicate whose first entry is of another split.
+OTHER_SPLIT = "which is of the split"
 
 _BREAK = "\t\n\v\f\r\x85\u2028\u2029"
 _BREAKS = re.compile(f" *[{_BREAK}][ {_BREAK}]*")
@@ -37,16 +41,20 @@ def read_corpus(
 ) -> dict[str, int]:
     """Read a corpus, check its images, write its five tables and return the number of rows per table.
 
+    A caption that is the text of a list becomes the captions of the list.
+
     `config` is the block of the corpus in the config, `name` is its name, and `root` is the folder that relative paths
     start from. `outputs` has the file of each table: images, captions, objects, scene captions and rejects. `threads`
     is the number of threads that check images.
 
     An image becomes a row of rejects if it is missing, empty, broken, of zero size, of pixel values that cannot be
     interpreted, listed before, or without an expected caption. An image that loses empty captions and keeps others also
-    gets a row of rejects. It stays in the corpus and is not counted as rejected.
+    gets a row of rejects. It stays in the corpus and is not counted as rejected. A caption that is a list written as
+    text counts as several captions.
 
     Raises CorpusError if a file is missing or malformed, if a larger share than `max_rejected` of the images is
-    rejected, or if no image is left. No table is written in these cases.
+    rejected, or if no image is left. No table is written in these cases. With `limit` in `config`, the tables have the
+    first images of each split that can be used, and `max_rejected` does not count.
     """
     limit = config.get("max_rejected", MAX_REJECTED)
     if not 0 <= limit <= 1:
@@ -54,8 +62,11 @@ def read_corpus(
     check_inputs(config, root, name)
     tally = _Tally()
     with corpus_tables(outputs, ROW_GROUP) as tables:
-        entries = progress(defined("corpora.readers", config["reader"], "read")(config, root), what=f"images of {name}")
-        for candidate, check in check_images(_candidates(entries), threads):
+        room = Room(config.get("limit"))
+        entries = progress(_entries(config, root, room), what=f"images of {name}")
+        for candidate, check in check_images(_candidates(entries, room, config.get("split_in_id", False)), threads):
+            if room.is_full(candidate.entry.split):  # it was opened before the last one was accepted
+                continue
             tally.entries += 1
             if candidate.entry.fault:
                 _reject(candidate, candidate.entry.fault, tables["rejects"], tally)
@@ -63,9 +74,11 @@ def read_corpus(
                 _reject(candidate, check, tables["rejects"], tally)
             else:
                 _accept(candidate, check, tables, tally)
+                room.take(candidate.entry.split)
             if tally.entries == tally.reasons["missing"] == HOPELESS and _without_images(config, root):
                 break
-        _judge(tally, limit, name, _shown(input_files(config, root)))
+        # The few images of a first look say little about the share of all images.
+        _judge(tally, limit if room.limit is None else 1.0, name, _shown(input_files(config, root)))
     return {table: rows.writer.rows for table, rows in tables.items()}
 
 
@@ -95,24 +108,62 @@ class _Tally:
     first: list[str] = field(default_factory=list)
     losing_captions: int = 0
     other_sizes: int = 0
+    of_other_splits: int = 0
 
 
-def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, ImageLocation | None]]:
-    """Yield each entry with the place of the image to open, or None if there is no image or the entry has a fault."""
+class Room:
+    """The room in the splits of a corpus: the first `limit` images of each split that can be used, or all images."""
+
+    def __init__(self, limit: int | None):
+        self.limit, self.taken = limit, Counter[str]()
+
+    def is_full(self, split: str) -> bool:
+        """Return whether a split has all its images."""
+        return self.limit is not None and self.taken[split] >= self.limit
+
+    def take(self, split: str) -> None:
+        """Count an image of a split."""
+        self.taken[split] += 1
+
+
+def _entries(config: Mapping[str, Any], root: Path, room: Room) -> Iterator[Entry]:
+    """Yield the entries of a reader. Files of a split are read only until the split is full."""
+    read = defined("corpora.readers", config["reader"], "read")
+    keys = facts("corpora.readers")[config["reader"]].patterns if room.limit is not None else ()
+    if not keys:
+        yield from read(config, root)
+    for key in keys:
+        for split, pattern in config[key].items():
+            entries = read({**config, key: {split: pattern}}, root)
+            yield from takewhile(lambda entry: not room.is_full(entry.split), entries)
+
+
+def _candidates(
+    entries: Iterable[Entry], room: Room, split_in_id: bool
+) -> Iterator[tuple[_Candidate, ImageLocation | None]]:
+    """Yield each entry with the place of the image to open, or None if there is no image or the entry has a fault.
+
+    Entries of splits that are full are left out. With `split_in_id`, the split and / are put before each image id that
+    does not begin with them.
+    """
     # A temporary file, because the keys of millions of images would fill the memory.
     seen = sqlite3.connect("", isolation_level=None)
     seen.execute("PRAGMA journal_mode = OFF")
-    seen.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID")
+    seen.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, position INTEGER, split TEXT) WITHOUT ROWID")
     seen.execute("BEGIN")
     for position, entry in enumerate(entries):
-        texts = [clean(caption) for caption in entry.captions or ()]
+        if room.is_full(entry.split):
+            continue
+        if split_in_id and not entry.image_id.startswith(f"{entry.split}/"):
+            entry = replace(entry, image_id=f"{entry.split}/{entry.image_id}")
+        texts = [clean(text) for caption in entry.captions or () for text in listed_texts(caption)]
         scenes = [replace(scene, caption=clean(scene.caption)) for scene in entry.scenes]
         captions = [text for text in texts if text]
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
-        fault = entry.fault or _repeated(seen, "image id", entry.image_id, position)
+        fault = entry.fault or _repeated(seen, "image id", entry.image_id, position, entry.split)
         alone = entry.place is not None and entry.place.offset is None
-        fault = fault or _repeated(seen, "file", _file_of(entry) if alone else None, position)
+        fault = fault or _repeated(seen, "file", _file_of(entry) if alone else None, position, entry.split)
         if fault is None and entry.captions is not None and not captions:
             fault = Fault("no-caption", f"all of its {len(texts)} captions are empty" if texts else "it has no caption")
         scenes = [scene for scene in scenes if scene.caption]
@@ -120,13 +171,14 @@ def _candidates(entries: Iterable[Entry]) -> Iterator[tuple[_Candidate, ImageLoc
         yield _Candidate(position, cleaned, empty), None if fault else entry.place
 
 
-def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int) -> Fault | None:
+def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: int, split: str) -> Fault | None:
     """Return a fault if the value occurred in an earlier entry. Otherwise store the value and return None."""
-    key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?)"
-    if value is None or seen.execute(insert, (key, position)).rowcount:
+    key, insert = f"{what} {value}", "INSERT OR IGNORE INTO seen VALUES (?, ?, ?)"
+    if value is None or seen.execute(insert, (key, position, split)).rowcount:
         return None
-    first = seen.execute("SELECT position FROM seen WHERE key = ?", (key,)).fetchone()[0]
-    return Fault("duplicate", f"its {what} is that of entry {first}")
+    first, of_split = seen.execute("SELECT position, split FROM seen WHERE key = ?", (key,)).fetchone()
+    other = "" if of_split == split else f", {OTHER_SPLIT} {of_split!r}"
+    return Fault("duplicate", f"its {what} is also the {what} of entry {first}{other}")
 
 
 def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -> None:
@@ -134,6 +186,7 @@ def _reject(candidate: _Candidate, fault: Fault, rejects: Rows, tally: _Tally) -
     position, entry, _ = candidate
     _append_reject(rejects, candidate, fault.reason, fault.detail)
     tally.reasons[fault.reason] += 1
+    tally.of_other_splits += OTHER_SPLIT in fault.detail
     if len(tally.first) < QUOTED:
         named = " ".join(filter(None, (_file_of(entry), entry.member))) or entry.image_id
         tally.first.append(f"entry {position}, {named}: {fault.reason}, {fault.detail}")
@@ -201,7 +254,9 @@ def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     advice = ["repair these files", "take them out of the annotations"]
     if tally.reasons["missing"] > rejected / 2:
         advice.insert(0, f"check that corpora.{name}.images is the right folder")
-    if rejected < tally.entries:
+    if tally.of_other_splits > rejected / 2:
+        advice = [f"set corpora.{name}.split_in_id: true if the splits number different images alike", *advice[1:]]
+    elif rejected < tally.entries:
         # Rounded up, so that the value is large enough when it is copied into the config.
         advice.append(f"set corpora.{name}.max_rejected: {math.ceil(share * 1000) / 1000:g} to do without them")
     raise CorpusError(

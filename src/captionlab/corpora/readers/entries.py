@@ -8,6 +8,7 @@ from typing import Any
 from captionlab.corpora.images import Fault
 from captionlab.corpora.inputs import CorpusError
 from captionlab.images.locations import ImageLocation
+from captionlab.userfiles.ids import id_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,18 @@ def take(record: Any, name: str, kind: type | tuple[type, ...], where: str, expe
     if not isinstance(record[name], kind):
         raise CorpusError(f"{where}: {name!r} cannot be {str(record[name])[:40]!r}; the reader expects {expected}")
     return record[name]
+
+
+def take_id(record: Any, name: str, where: str, expected: str) -> str:
+    """Return the id in a field of a record, which may be a text or a whole number.
+
+    Raises CorpusError, which states the expected format, if the field is missing, null or empty. Raises GivenError if
+    it holds anything else.
+    """
+    value = id_text(record.get(name) if isinstance(record, dict) else None, f"{where}: {name!r}")
+    if value is None:
+        raise CorpusError(f"{where} has no id in a field {name!r}; the reader expects {expected}")
+    return value
 
 
 def take_texts(record: Any, name: str, where: str, expected: str) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.corpora.readers.entries import Entry, image_place, records, take
+from captionlab.userfiles.ids import file_id
 from captionlab.userfiles.reading import read_json
 
 # The experiments on discriminative finetuning cut the texts to this number of characters.
@@ -23,4 +24,4 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         name = take(image, "filename", str, where, expected)
         raw = take(take(image, text, dict, where, expected), "raw", str, f"{where}.{text}", expected)
         split = take(image, "split", str, where, expected)
-        yield Entry(Path(name).stem, split, image_place(config, root, name), [raw[:CHARACTERS]])
+        yield Entry(file_id(name), split, image_place(config, root, name), [raw[:CHARACTERS]])

@@ -10,14 +10,15 @@ from typing import Any
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, take, take_texts
 from captionlab.corpora.readers.gathered import Gathered
+from captionlab.corpora.readers.marks import MarkedCaptions
+from captionlab.corpora.readers.passed_over import PassedOver
 from captionlab.images.locations import ImageLocation
+from captionlab.images.pixels import ENDINGS
 from captionlab.userfiles.delimited import delimited
 from captionlab.userfiles.reading import json_line, text_lines, whole_lines
 
 logger = logging.getLogger(__name__)
 
-# Extensions of images, among the formats that Pillow opens. Other files of a folder are ignored.
-ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"}
 # Largest difference between the sum of the shares of splits and 1.
 ROUNDED = 1e-6
 _EXPECTED = "`file` and `caption`, and `split` if you like"
@@ -28,16 +29,17 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
     An image is known by its path below the folder, without extension. Rows of the captions file about one file are
     captions of one image, and images keep the order of their first rows. Hidden files and folders and links to folders
-    are ignored. Raises CorpusError if the shares of splits do not add up to 1 or if a row, name or split is not usable.
+    are ignored, files that do not end like images are counted in the log. Raises CorpusError if the shares of splits do
+    not add up to 1, if a row, name or split is not usable, or if a folder has other files only.
     """
     folder, shares = root / config["images"], config.get("splits")
     if isinstance(shares, Mapping) and abs(sum(shares.values()) - 1) > ROUNDED:
         raise CorpusError(f"splits are shares of the images of {folder}, and add up to {sum(shares.values()):g}, not 1")
     if config.get("captions") is None:
-        for name in photographs(folder, ""):
+        for name in _photographs(folder):
             yield _entry(folder, name, "", None, shares)
         return
-    gathered, path = Gathered(), root / config["captions"]
+    gathered, marked, path = Gathered(), MarkedCaptions(), root / config["captions"]
     for position, (where, row) in enumerate(_rows(path)):
         name, split = _file_and_split(row, where)
         if split and shares == "folders":
@@ -46,31 +48,53 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 "take the column `split` out, or `splits` out of the config"
             )
         # A row may have no caption, but it adds its image to the corpus.
-        first = gathered.add(position, name, _captions(row, where), split)
+        captions = [] if marked.leave_out(row, where) else _captions(row, where)
+        first = gathered.add(position, name, captions, split)
         if split not in ("", first):
             raise CorpusError(
                 f"{where}: the split of {name!r} is {split!r} here and {first!r} in its first row; rows of one image "
                 "need one split"
             )
+    marked.log(path)
     for name, split, captions in gathered.images():
         yield _entry(folder, name, split, captions, shares)
-    if unnamed := sum(name not in gathered for name in photographs(folder, "")):
+    if unnamed := sum(name not in gathered for name in photographs(folder, "", PassedOver())):
         logger.info("%d photographs in %s are left out, as %s does not name them", unnamed, folder, path)
 
 
-def photographs(folder: Path, below: str) -> Iterator[str]:
+def _photographs(folder: Path) -> Iterator[str]:
+    """Yield the paths of the images in a folder as `photographs` does, then log the count of other files.
+
+    Raises CorpusError if there are other files and no image.
+    """
+    passed_over, is_empty = PassedOver(), True
+    for name in photographs(folder, "", passed_over):
+        is_empty = False
+        yield name
+    if is_empty and passed_over:
+        raise CorpusError(
+            f"{folder} has no file that ends like an image, only {passed_over}; convert pictures to .jpg or .png, or "
+            "name another folder"
+        )
+    passed_over.log(folder)
+
+
+def photographs(folder: Path, below: str, passed_over: PassedOver) -> Iterator[str]:
     """Yield the paths of the images in a folder and its subfolders, relative to `folder` and sorted by name.
 
-    Only the names in one folder and its parents are in memory.
+    Files that do not end like images are added to `passed_over`. Only the names in one folder and its parents are in
+    memory.
     """
     with os.scandir(folder / below) as found:
         inside = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in inside:
         name = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
-            yield from photographs(folder, name)
-        elif Path(name).suffix.lower() in ENDINGS:
+            yield from photographs(folder, name, passed_over)
+        elif (ending := Path(name).suffix.lower()) in ENDINGS:
             yield name
+        else:
+            passed_over.add(ending)
 
 
 def _file_and_split(row: Any, where: str) -> tuple[str, str]:
@@ -128,7 +152,10 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             f"{path}, line 1: the header has no column {missing[0]!r}; write {_EXPECTED}, with commas, semicolons or "
             f"tabs between them; it is {','.join(header)[:80]!r}"
         )
-    yield from rows
+    for where, row in rows:
+        if row["caption"] is None:
+            raise CorpusError(f"{where} ends before its caption; the columns are {', '.join(header)}")
+        yield where, row
 
 
 def _captions(row: Mapping[str, Any], where: str) -> list[str]:

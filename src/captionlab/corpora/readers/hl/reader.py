@@ -1,6 +1,5 @@
 """The High-Level dataset."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
@@ -9,6 +8,7 @@ from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, Scene, image_place, take, take_texts
+from captionlab.userfiles.ids import coco_number, file_id
 from captionlab.userfiles.reading import json_line, text_lines
 
 
@@ -42,9 +42,8 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             confidences = take(unrated | rated, "scene", list, f"{where}: confidence", expected)
             if len(confidences) != len(scenes):
                 raise CorpusError(f"{where} has {len(scenes)} scene captions and {len(confidences)} confidences")
-            coco_number = re.fullmatch(r"COCO_\w+_(\d{12})", Path(name).stem)
             yield Entry(
-                image_id=str(int(coco_number[1])) if coco_number else Path(name).stem,
+                image_id=coco_number(name) or file_id(name),
                 split="val" if number in drawn else split,
                 place=image_place(config, root, name, split),
                 captions=take_texts(texts, kept, f"{where}: captions", expected),

@@ -10,9 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionlab.corpora.inputs import CorpusError, folder_of, input_files
+from captionlab.corpora.readers.conversations import SPEAKERS, ModelTurns
 from captionlab.corpora.readers.entries import Entry
 from captionlab.corpora.readers.gathered import Gathered
+from captionlab.corpora.readers.marks import MARKS, MarkedCaptions
 from captionlab.images.locations import ImageLocation
+from captionlab.userfiles.ids import file_id, id_text
 
 # Number of rows in memory, and number of bytes of a file that are read ahead.
 BATCH, BUFFER = 32, 1 << 20
@@ -27,8 +30,9 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """Yield the entries of Parquet files, sorted by name; splits are named as on the hub, for example `validation`.
 
-    An image is stored as bytes in its row, or is a file that the row names. Raises CorpusError if a row has a URL
-    instead.
+    An image is stored as bytes in its row, or is a file that the row names. Captions in a conversation are the turns of
+    the model. Other turns, and captions that columns or fields mark as unusable, are left out and counted in the log.
+    Raises CorpusError if a row has a URL in place of an image.
     """
     files = [(path, split_of(path.relative_to(root / folder_of(config)))) for path in input_files(config, root)]
     columns = _Columns(config)
@@ -41,16 +45,18 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         for path, split in files:
             for number, row in enumerate(_rows(path, columns.but_images)):
                 where = f"{path}, row {number}"
-                key = f"{_said(config, 'split', row, where) or split}\0{_said(config, 'image_id', row, where)}"
-                gathered.add(position, key, columns.texts(row))
+                key = f"{_value(config, 'split', row, where) or split}\0{_value(config, 'image_id', row, where)}"
+                gathered.add(position, key, columns.texts(row, where))
                 position += 1
     position = 0
     for path, split in files:
         for number, row in enumerate(_rows(path, columns.all)):
-            captions = gathered.of(position) if gathered else columns.texts(row)
+            captions = gathered.of(position) if gathered else columns.texts(row, f"{path}, row {number}")
             position += 1
             if captions is not None:  # None: an earlier row is about this image
                 yield _entry(config, root, path, split, number, row, captions if columns.captions else None)
+    for left_out in (columns.turns, columns.marked):
+        left_out.log(root / folder_of(config))
 
 
 def split_of(path: Path) -> str:
@@ -65,13 +71,15 @@ def split_of(path: Path) -> str:
 
 
 class _Columns:
-    """The columns that the config names."""
+    """The columns that the config names, and counts of the captions in them that are left out."""
 
     def __init__(self, config: Mapping[str, Any]):
         self.config, self.image = config, config.get("image", "image")
         captions = config.get("captions", "caption")
         self.captions: list[str] = [captions] if isinstance(captions, str) else list(captions or [])
+        self.turns, self.marked = ModelTurns(), MarkedCaptions()
         texts = [name.partition(".")[0] for name in self.captions]
+        texts += MARKS if texts else ()  # columns that a file may have
         self.but_images = list(
             dict.fromkeys([*texts, *(config[key] for key in ("image_id", "split") if key in config)])
         )
@@ -84,7 +92,7 @@ class _Columns:
         for key in ("image_id", "split"):
             if key in self.config:
                 self._there(schema, path, key, self.config[key])
-        kind = schema.field(self.image).type
+        kind = _decoded(schema.field(self.image).type)
         names = {kind.field(i).name for i in range(kind.num_fields)} if pa.types.is_struct(kind) else set()
         if not (_is_text(kind) or _is_bytes(kind) or names & {"bytes", "path"}):
             raise CorpusError(
@@ -105,9 +113,16 @@ class _Columns:
                     "of texts. Name their column in `captions`, or write `captions: null` if there are none"
                 )
 
-    def texts(self, row: Mapping[str, Any]) -> list[str]:
-        """Return the captions of a row, in the order of the columns, without missing captions."""
-        return [text for name in self.captions for text in _texts(row, name)]
+    def texts(self, row: Mapping[str, Any], where: str) -> list[str]:
+        """Return the captions of a row, in the order of the columns, without those that are missing or left out."""
+        texts: list[str] = []
+        for name in self.captions:
+            speaker = SPEAKERS.get(name.partition(".")[2])
+            for text, fields in _captions(row, name):
+                if self.marked.leave_out(fields, where):
+                    continue
+                texts += self.turns.texts([(str(fields[speaker]), text)]) if speaker in fields else [text]
+        return texts
 
     @staticmethod
     def _there(schema: pa.Schema, path: Path, key: str, name: str) -> None:
@@ -135,29 +150,29 @@ def _entry(
             f"{path}, row {number} has {name[:60]!r} for an image; addresses are not fetched. Fetch the images, with "
             "img2dataset say, and read its tars (`reader: webdataset`), or put paths in place of the addresses"
         )
-    split = _said(config, "split", row, f"{path}, row {number}") or split
-    image_id = _said(config, "image_id", row, f"{path}, row {number}")
+    split = _value(config, "split", row, f"{path}, row {number}") or split
+    image_id = _value(config, "image_id", row, f"{path}, row {number}")
     if image_id is None:
-        image_id = Path(name).stem if name else f"{split}/{path.stem}/{number:08d}"
+        image_id = file_id(name) if name else f"{split}/{path.stem}/{number:08d}"
     folder = root / config.get("images", folder_of(config))
     # A missing image gets the place where it should be, and becomes a reject.
     place = ImageLocation(data=content) if content is not None else ImageLocation(str(folder / (name or "")))
     return Entry(image_id, split, place, captions, member=f"{path.name}, row {number}" if content is not None else None)
 
 
-def _said(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: str) -> str | None:
-    """Return the value, as text, in the column that the config names in `key`; None if the config has no such key.
+def _value(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: str) -> str | None:
+    """Return the id or split, as text, in the column that the config names in `key`; None without such a key.
 
     Raises CorpusError if the row has no value.
     """
     if key not in config:
         return None
-    if (value := row[config[key]]) is None:
+    if (value := id_text(row[config[key]], f"{where}: {config[key]!r}")) is None:
         raise CorpusError(
             f"{where} has nothing in the column {config[key]!r} ({key}), and every row needs it; fill it in, or leave "
             f"`{key}` out of the config"
         )
-    return str(value)
+    return value
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -180,20 +195,44 @@ def _whole(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _texts(row: Mapping[str, Any], name: str) -> Iterator[str]:
+def _captions(row: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each text in a column, without None, with its marks and speaker.
+
+    These are fields of the same struct, which hold single values or a list for all texts, or columns of the row.
+    """
     outer, _, inner = name.partition(".")
-    for value in _flat(row[outer]):
-        yield from _flat(value[inner]) if inner else [value]
+    for index, value in enumerate(_listed(row[outer])):
+        if value is None:
+            continue
+        for number, text in enumerate(_listed(value[inner])) if inner else [(index, value)]:
+            if text is not None:
+                yield text, _fields(value if inner else row, number)
 
 
-def _flat(value: Any) -> list[Any]:
-    """Return the values of a list, or of a single value, without None."""
-    return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+def _fields(record: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the marks and the speaker of the text `number` of a struct or row."""
+    fields = {name: record[name] for name in (*MARKS, *SPEAKERS.values()) if name in record}
+    return {
+        name: (value[number : number + 1] or [None])[0] if isinstance(value, list) else value
+        for name, value in fields.items()
+    }
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return the values of a list, or a single value as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def _element(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the elements of a list, or the type of a column that holds no lists."""
+    kind = _decoded(kind)
     lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    return kind.value_type if lists else kind
+    return _decoded(kind.value_type) if lists else kind
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary-encoded column, or the type of any other column."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ from scipy.io import loadmat
 
 from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.readers.entries import Entry, image_place
+from captionlab.userfiles.ids import file_id
 
 # Each pair was shown 48 times, each time with another sentence about its image.
 SHOWN = 48
@@ -29,8 +30,8 @@ class PascalPair:
 
     @property
     def image_id(self) -> str:
-        """Return the file name without its extension."""
-        return Path(self.file_name).stem
+        """Return the file name without its ending."""
+        return file_id(self.file_name)
 
 
 def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:

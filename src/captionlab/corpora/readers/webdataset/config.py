@@ -23,6 +23,3 @@ class Config(CorpusOfFiles):
         description="field of the .json with the caption or a list of captions, null if there are none; without this "
         "key the caption is the text of the .txt or .caption",
     )
-    split_in_id: bool = Field(
-        False, description="whether an image id is split/key, for splits that number their images alike"
-    )

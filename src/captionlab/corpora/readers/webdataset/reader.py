@@ -10,11 +10,12 @@ from tarfile import TarFile, TarInfo
 from typing import Any
 
 from captionlab.corpora.images import Fault
-from captionlab.corpora.inputs import CorpusError, tars
+from captionlab.corpora.inputs import CorpusError, files_beside_tars, tars
 from captionlab.corpora.readers.entries import Entry
+from captionlab.corpora.readers.passed_over import PassedOver
 from captionlab.images.locations import ImageLocation
+from captionlab.images.pixels import ENDINGS
 
-IMAGES = {"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"}
 TEXTS = ("txt", "caption")
 _BLOCK = tarfile.BLOCKSIZE
 
@@ -44,13 +45,34 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
 
     The key of a member is its path up to the first dot of its file name. Members of a key must be adjacent. An image
     stays in its tar: its place is an offset and a length. A key without an image or without an expected caption becomes
-    a reject. Raises CorpusError if a tar is cut short or compressed.
+    a reject. Members that are no image, text or JSON, and files beside the tars, are counted in the log. Raises
+    CorpusError if a tar is cut short or compressed.
     """
     for split, pattern in config["tars"].items():
+        passed_over = PassedOver()
         for path in tars(root, pattern):
             with _open(path) as tar:
                 for sample in _samples(_members(tar, path)):
+                    _count_others(sample, passed_over)
                     yield _entry(config, split, tar, path, sample)
+        passed_over.log(f"tars of {split}")
+        _log_files_beside(root, pattern)
+
+
+def _count_others(sample: _Sample, passed_over: PassedOver) -> None:
+    """Count the members of a sample that are no image, text or JSON."""
+    for ending in sample.members:
+        if not _is_image(ending) and ending not in (*TEXTS, "json"):
+            passed_over.add(ending and f".{ending}")
+
+
+def _log_files_beside(root: Path, pattern: str) -> None:
+    """Log the count of files that a pattern of tars matches and that are no tars, compressed tars among them."""
+    passed_over = PassedOver()
+    for path in files_beside_tars(root, pattern):
+        _, packed, kind = path.name.lower().rpartition(".tar.")
+        passed_over.add(packed + kind if packed else path.suffix.lower())
+    passed_over.log(root / pattern)
 
 
 def _open(path: Path) -> TarFile:
@@ -106,9 +128,13 @@ def _samples(members: Iterator[TarInfo]) -> Iterator[_Sample]:
         yield sample
 
 
+def _is_image(ending: str) -> bool:
+    """Return whether the ending of a member, which has no dot before it, is an ending of images."""
+    return f".{ending}" in ENDINGS
+
+
 def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, sample: _Sample) -> Entry:
-    image_id = f"{split}/{sample.key}" if config.get("split_in_id") else sample.key
-    images = [member for ending, member in sample.members.items() if ending in IMAGES]
+    images = [member for ending, member in sample.members.items() if _is_image(ending)]
     image = images[0] if images else None
     member = image.name if image else next(iter(sample.members.values())).name
     # A link has no bytes of its own. It becomes a reject below.
@@ -127,8 +153,8 @@ def _entry(config: Mapping[str, Any], split: str, tar: TarFile, path: Path, samp
             raise _Unusable("unsupported", "a link in a tar; write the image itself")
         captions = _captions(config, tar, sample)
     except _Unusable as unusable:
-        return Entry(image_id, split, place, [], fault=unusable.fault, member=member)
-    return Entry(image_id, split, place, captions, member=member)
+        return Entry(sample.key, split, place, [], fault=unusable.fault, member=member)
+    return Entry(sample.key, split, place, captions, member=member)
 
 
 def _captions(config: Mapping[str, Any], tar: TarFile, sample: _Sample) -> list[str] | None:

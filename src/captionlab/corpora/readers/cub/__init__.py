@@ -1,0 +1,1 @@
+"""Captions of the birds of CUB-200-2011."""

@@ -1,0 +1,1 @@
+"""LLaVA's conversations about images."""

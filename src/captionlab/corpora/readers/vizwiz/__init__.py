@@ -1,0 +1,1 @@
+"""VizWiz-Captions."""
