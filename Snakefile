@@ -25,6 +25,7 @@ from captionlab.graph.resources import distinct, rows_of
 from captionlab.graph.software import own
 from captionlab.plugins import headline
 from captionlab.reporting.paper import FIGURE_FILES, Paper
+from captionlab.reporting.tables.footnotes import titled
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.storage.shards import shard_names
 
@@ -68,6 +69,8 @@ onstart:
         check_results()
     except ConfigError as mistake:
         raise WorkflowError(str(mistake)) from None
+    for cut in graph.cuts:
+        logger.info(f"limit {settings.limit}: {cut}")
 
 
 report: "workflow/report/workflow.rst"
@@ -105,6 +108,5 @@ rule all:
     input:
         paths.TABLES,
         paper_figures(),
-        model_cards(),
         study_results(),
         scene_results(),

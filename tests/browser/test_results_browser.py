@@ -311,9 +311,12 @@ def test_what_is_not_there_is_said(page, run, tmp_path):
     empty.mkdir()
     for path in PAGE.iterdir():
         (empty / path.name).write_bytes(path.read_bytes())
-    write_script(empty / "data" / "_run.js", "_run", {"captioners": {}, "folder": 1000, "toy": False, "corpora": []})
+    nothing = {"captioners": {}, "folder": 1000, "toy": False, "caveats": ["a caveat", "another"], "corpora": []}
+    write_script(empty / "data" / "_run.js", "_run", nothing)
     page.open((empty / "index.html").as_uri())
     assert "This run has no captions that were scored" in page.text()
+    for title in ("document.title", "document.querySelector('h1').textContent"):
+        assert page.run(title) == "What captioners said [a caveat; another]"
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -19,7 +19,7 @@ from support.study_stand_in import study_screens, write_images
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table
-from captionlab.study.pages import file_name, pictures, read_template, study_page, write_pictures
+from captionlab.study.pages import consent_text, file_name, pictures, read_template, study_page, write_pictures
 from captionlab.study.responses import read_answers
 from captionlab.study.stimuli import study_name
 
@@ -77,7 +77,10 @@ def server(tmp_path_factory) -> Iterator[Server]:
     needed = {image for screen in SCREENS if screen["block"] < 2 for image in screen["images"]}
     table = read_table(folder / "images.parquet", IMAGES, ["image_id", *LOCATION])
     write_pictures(pictures(table.filter(pc.is_in(table["image_id"], pc.unique([*needed])))), [folder / "images"])
-    template, consent = read_template(RESOURCES / "page.html"), (RESOURCES / "consent.txt").read_text()
+    template, consent = (
+        read_template(RESOURCES / "page.html"),
+        consent_text((RESOURCES / "consent.txt").read_text(), "toyworld"),
+    )
     server = Server(folder)
     (folder / "index.html").write_text(study_page(template, STUDY, SCREENS, consent, None))
     (folder / "post.html").write_text(study_page(template, STUDY, SCREENS, consent, f"{server.address}/answers"))

@@ -196,7 +196,7 @@ def test_the_reader(template, run, tmp_path):
 
 def test_the_metric(template, run, tmp_path):
     plan = template("evaluation/metrics/repetition")
-    with pytest.raises(ConfigError, match=r"evaluations\.main has no key 'repetitions'; did you mean 'repetition'"):
+    with pytest.raises(ConfigError, match=r"evaluations\.main has no key 'repetitions'.*did you mean 'repetition'"):
         plan(evaluated(repetitions=True))
     planned = plan(evaluated(repetition=True))
     job = planned.job("score_captions", captioner="fc", table="repetition")

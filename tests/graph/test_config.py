@@ -705,6 +705,7 @@ def test_dropout_of_adapters_where_nothing_drops(answers):
         ({"reader": "hl", "annotations": {"train": "a", "test": "b"}}, ["train", "val"], ["val"]),
         ({"reader": "hl", "annotations": {"train": "a"}, "validation": {"images": 2, "seed": 1}}, ["train", "val"], []),
         ({"reader": "coco", "annotations": {"train": "a", "val": "b"}}, ["test", "train"], ["test"]),
+        ({"reader": "flickr8k-token", "annotations": "a", "splits": {"test": "b"}}, ["test", "val"], ["val"]),
         ({"reader": "karpathy", "annotations": "a"}, ["anything"], []),  # its file says which splits there are
         ({"reader": "toyworld", "images": {"train": 8, "test": 8}}, ["test", "train"], []),
     ],
@@ -830,6 +831,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
         "annotations": "photos.json",
         "images": "photos",
         "max_rejected": 0.1,
+        "split_in_id": False,
     }
     assert graph.lineage()["child"] == {
         "parent": "base",

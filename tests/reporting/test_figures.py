@@ -89,6 +89,28 @@ def test_fonts_are_in_the_pdf_as_truetype(twice):
                 assert ("DejaVu" in name, kind, embedded, subset) == (True, "CID TrueType", "yes", "yes")
 
 
+def test_caveats_stand_above_a_figure_and_cover_nothing(tmp_path):
+    made = {}
+    for name, caveats in (("plain", []), ("caveat", ["toy models on photographs: these numbers mean nothing"])):
+        [made[name]] = figure_files(tmp_path, [name]).values()
+        with looking(STYLE):
+            save(_titled, [*map(str, made[name])], STYLE, caveats)
+    assert "toy models on photographs" in made["caveat"][2].read_text()
+    plain, caveat = (np.asarray(Image.open(files[0]).convert("L")) for files in made.values())
+    # The title is above all that the figure shows without it: its lowest rows are as many, and as dark.
+    inked = [int(np.flatnonzero((image < 128).any(axis=1))[0]) for image in (plain, caveat)]
+    below = [image[-(len(plain) - inked[0]) :] for image in (plain, caveat)]
+    assert len(caveat) > len(plain)
+    assert (below[0] < 128).sum() == pytest.approx((below[1] < 128).sum(), rel=0.02)
+
+
+def _titled(width):
+    figure, axis = plt.subplots(figsize=(width, 2))
+    axis.bar([0, 1], [1, 2], label="a captioner")
+    legend(figure, STYLE, *axis.get_legend_handles_labels())
+    return figure
+
+
 def test_a_figure_that_cannot_be_written_leaves_nothing(tmp_path):
     [files] = figure_files(tmp_path, ["broken"]).values()
 

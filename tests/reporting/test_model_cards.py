@@ -1,5 +1,7 @@
 """Cards of models: of every family, read back by huggingface_hub, with nothing invented and nothing of this machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
@@ -143,6 +145,13 @@ def test_the_toy_world_is_called_that():
     text = card_text(trained(), context({**CORPUS, "toy": True}))
     assert TOY in text
     assert "toy" in ModelCard(text).data.tags
+
+
+def test_numbers_with_a_caveat_are_not_for_hubs():
+    text = card_text(trained(), replace(context(), caveats=["these numbers mean nothing"]))
+    assert "Of all numbers on this card: these numbers mean nothing." in text
+    assert ModelCard(card_text(trained(), context())).data.eval_results
+    assert not ModelCard(text).data.eval_results
 
 
 def test_validity_of_the_model_alone():

@@ -21,7 +21,7 @@ from captionlab.reporting.claims.validity import Finding, validity_table
 from captionlab.reporting.runs.published import PublishedValue
 from captionlab.reporting.runs.reproduction import Reproduction
 from captionlab.reporting.runs.values import AmbiguousError, Coordinates, Measured
-from captionlab.reporting.tables.collection import collect
+from captionlab.reporting.tables.collection import Listed, collect
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.footnotes import OVER_IMAGES
 from captionlab.reporting.tables.formats.csv import csv_text
@@ -428,6 +428,34 @@ def test_the_index_begins_with_how_many_conditions_of_validity_are_met(tmp_path)
     assert first < page.index("Tables and figures in one page")
 
 
+def test_caveats_are_in_the_title_of_each_table_page_and_figure(tmp_path):
+    said = "these numbers mean nothing; only 20 images"
+    table = validity_table(
+        [Finding("variety", "base", 0.6, None, 9, "images")],
+        [],
+        {**PROVENANCE, "caveats": ["these numbers mean nothing", "only 20 images"]},
+    )
+    assert table.title.endswith(f" [{said}]")
+    assert "Caveat: only 20 images." in table.footnotes
+    renderers = {"csv": csv_text, "md": markdown, "tex": latex, "html": html}
+    for ending, render in renderers.items():
+        (tmp_path / f"validity.{ending}").write_text(render(table))
+        assert said in render(table), ending
+    assert not any("caveats" in note for note in table.made)
+    (tmp_path / "figure1.png").touch()
+    listed = Listed(
+        figures=[tmp_path / "figure1.png"],
+        pages={"browser/index.html": ["The browser", "Every caption."]},
+        caveats=["these numbers mean nothing", "only 20 images"],
+    )
+    collect([tmp_path / f"validity.{ending}" for ending in renderers], tmp_path / "tables", (), listed)
+    page, text = ((tmp_path / "tables" / f"index.{ending}").read_text() for ending in ("html", "md"))
+    assert f"<h1>Tables and figures of this run [{said}]</h1>" in page
+    for title in (table.title, f"The browser [{said}]", f"Figure 1: figure1 [{said}]"):
+        assert title in page
+        assert title in text
+
+
 def test_collect_refuses_two_tables_of_the_same_name_and_keeps_the_old_folder(tmp_path):
     folder = tmp_path / "tables"
     folder.mkdir()
@@ -488,7 +516,7 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     inputs = Named(summary=measured["summary"], **{f"discritune_{name}": path for name, path in files.items()})
     made_of.papers, three = {"discritune": params}, SimpleNamespace(tables=outputs[-3:-1], page=outputs[-1])
     load_script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
-    listed = SimpleNamespace(papers={"discritune": "Dessì et al. 2023, *Title*"}, figures={}, pages={})
+    listed = Named(papers={"discritune": "Dessì et al. 2023, *Title*"}, figures={}, pages={})
     given = SimpleNamespace(tables=outputs, pictures=[tmp_path / "staged" / "pictures"], figures=[])
     folder = SimpleNamespace(input=given, params=listed, output=[tmp_path / "tables"])
     load_script("collect_tables").main(folder)

@@ -16,13 +16,13 @@ from support.scorer_stand_in import build_scorer
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows
 from captionlab.regions.batches import RegionTable
-from captionlab.regions.readers import image_name
 from captionlab.scorers.images import ScorerImages
 from captionlab.scorers.schemas import MATCHING
 from captionlab.scorers.store import load_scorer
 from captionlab.storage.schemas import ALIGNMENT, CAPTIONS, GENERATED, IMAGES, OBJECTS, TRAINING, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
 from captionlab.training.objectives.itm import MatchingObjective
+from captionlab.userfiles.ids import coco_number
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 TRAIN, TEST, DIMENSIONS = 12, 6, 8
@@ -271,7 +271,7 @@ def test_alignment(world):
 def test_real_features_from_files_to_scores(world, shared_data):
     """Bottom-up features of eight images of COCO and their captions, through the scripts alone."""
     folder = shared_data / "butd-demo"
-    sizes = {image_name(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
+    sizes = {coco_number(path.name): Image.open(path).size for path in sorted((folder / "images").iterdir())}
     columns = {"image_id": list(sizes), "position": range(8), "split": ["test"] * 8, "path": ["none"] * 8}
     columns |= {"offset": [None] * 8, "length": [None] * 8, "data": [None] * 8, "image_set": [None] * 8}
     columns |= {side: [size[number] for size in sizes.values()] for number, side in enumerate(("width", "height"))}
@@ -288,7 +288,7 @@ def test_real_features_from_files_to_scores(world, shared_data):
     for path in sorted((folder / "features").glob("*.npz")):
         with np.load(path) as file:
             rows += [
-                ("coco", image_name(path.name), rank, str(text), None, None) for rank, text in enumerate(file["text"])
+                ("coco", coco_number(path.name), rank, str(text), None, None) for rank, text in enumerate(file["text"])
             ]
     write_table("captions.parquet", GENERATED, dict(zip(GENERATED.columns, zip(*rows, strict=True), strict=True)))
     run(

@@ -16,10 +16,11 @@ from captionlab.config.plugins import plugin_models
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.wordpiece import WordPieces
 from captionlab.regions.batches import RegionBatch, RegionTable
-from captionlab.regions.readers import image_name, read_regions
+from captionlab.regions.readers import read_regions
 from captionlab.regions.tables import write_regions
 from captionlab.scorers.scorer import Matching, NetworkScorer, Visual
 from captionlab.scorers.store import family_class, import_scorer, load_scorer, new_scorer, save_scorer
+from captionlab.userfiles.ids import coco_number
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,'!-A", "##s", "##ing", "##nd"]
 PIECES += ["cat", "dog", "run", "sit", "on", "the", "grass", "a", "two", "cafe", "Cat", "and", "##g", "##s.", "##un"]
@@ -602,10 +603,10 @@ def test_only_lxmert_imports_transformers():
 def test_real_features(family, shared_data, tmp_path, vocabulary):
     """Bottom-up features of eight images, in the format that they come in, with their five captions."""
     folder = shared_data / "butd-demo"
-    images = {image_name(path.name): Image.open(path).size for path in (folder / "images").iterdir()}
+    images = {coco_number(path.name): Image.open(path).size for path in (folder / "images").iterdir()}
     write_regions(tmp_path / "regions.parquet", read_regions("rosita-npz", [folder / "features"], images))
     captions = {
-        image_name(path.name): np.load(path)["text"].tolist() for path in sorted((folder / "features").glob("*.npz"))
+        coco_number(path.name): np.load(path)["text"].tolist() for path in sorted((folder / "features").glob("*.npz"))
     }
     batch = RegionTable(tmp_path / "regions.parquet").batch(list(captions))
     scorer = build(family, vocabulary, region_size=2048, scale_weights=0.25)

@@ -29,6 +29,9 @@ class Named(SimpleNamespace):
     def items(self) -> Any:
         return vars(self).items()
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return vars(self).get(name, default)
+
 
 def published(paper: str) -> Published:
     return read_published(PAPERS / paper / "published.csv")

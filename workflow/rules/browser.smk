@@ -99,7 +99,10 @@ rule build_browser:
             loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
         ),
         shown=shown,
-        about=lambda wildcards: {name: graph.provenance()[name] for name in ("config", "seed", "toy")},
+        about=lambda wildcards: {
+            **{name: graph.provenance()[name] for name in ("config", "seed", "toy")},
+            "caveats": caveats,
+        },
     message:
         "build the page that shows captions"
     script:

@@ -6,6 +6,9 @@
 # The papers of the run by name: rules.smk of each paper adds its own.
 papers = {}
 
+# What each title of the run says; see captionlab.config.caveats.
+caveats = graph.provenance().get("caveats", [])
+
 
 def figures(paper, path, labels):
     """Return the files of each figure of a paper. The PNG, which screens show, is in the report of Snakemake.
@@ -17,7 +20,7 @@ def figures(paper, path, labels):
     for name, label in labels.items():
         shown, *others = [path.format(name=name, ending=ending) for ending in FIGURE_FILES]
         caption = f"{ROOT}/src/captionlab/papers/{paper}/report/{name.split('_')[0]}.rst"
-        entry = {"category": paper, "subcategory": "figures", "labels": {"figure": label}}
+        entry = {"category": paper, "subcategory": "figures", "labels": {"figure": titled(label, caveats)}}
         files[f"{paper}_{name}"] = [report(shown, caption=caption, **entry), *others]
     return files
 
@@ -141,6 +144,11 @@ def analysed_decoding(wildcards):
 def min_captions(wildcards):
     """Return how many captions of an image must name a scene for the image to depict it."""
     return graph.block("scene_analysis", "labels", only=["min_captions"])
+
+
+def corpus_checks(section, name):
+    """Return the checks of corpora that come before a training. The training does not run again if a check does."""
+    return [ancient(f"results/corpora/{corpus}/checked") for corpus in graph.checked_before(section, name)]
 
 
 def training_images(wildcards):

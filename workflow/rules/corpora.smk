@@ -84,3 +84,32 @@ rule read_corpus:
         "read the corpus {wildcards.corpus}"
     script:
         "../scripts/read_corpus.py"
+
+
+rule check_corpus:
+    """Check that a corpus has the images that trainings and evaluations need.
+
+    output: an empty file
+    """
+    input:
+        images="results/corpora/{corpus}/images.parquet",
+    output:
+        "results/corpora/{corpus}/checked",
+    log:
+        "results/logs/check_corpus/{corpus}.log",
+    wildcard_constraints:
+        corpus=graph.names_of("corpora", "read"),
+    priority: 20  # Trainings have 10.
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        **graph.software("check_corpus"),
+        needs=lambda wildcards: graph.needs_of(wildcards.corpus),
+    message:
+        "check the splits of the corpus {wildcards.corpus}"
+    script:
+        "../scripts/check_corpus.py"

@@ -65,6 +65,7 @@ rule write_model_cards:
         runtime=30,
     params:
         **graph.software("write_model_cards"),
+        caveats=caveats,
         models=lambda wildcards: graph.described_models(trained=True),
         corpora=lambda wildcards: graph.described_corpora(),
         humans=humans,

@@ -20,6 +20,7 @@ rule train_encoder:
     input:
         images=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/images.parquet",
         captions=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/captions.parquet",
+        checks=lambda wildcards: corpus_checks("encoders", wildcards.encoder),
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",

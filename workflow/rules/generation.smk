@@ -147,6 +147,7 @@ rule import_captions:
         runtime=30,
     params:
         **graph.software("import_captions"),
+        **({"limit": settings.limit} if settings.limit else {}),
         config=lambda wildcards: graph.block("captioners", wildcards.captioner, "captions"),
         corpora=evaluated_corpora,
         splits=evaluation_splits,

@@ -489,13 +489,19 @@ def pages():
         }
 
 
+def report_labels(wildcards):
+    """Return the labels of a table in the report of Snakemake."""
+    labels = labels_of(wildcards)
+    return {**labels, "table": titled(labels["table"], caveats)}
+
+
 # How the tables stand in the report of Snakemake.
 tables_in_report = {
     "patterns": [r"{name,(?!index\.)[^./]+}.{ending,csv|html}"],
     "caption": "../report/tables.rst",
     "category": paper_of,
     "subcategory": "tables",
-    "labels": labels_of,
+    "labels": report_labels,
 }
 
 
@@ -510,6 +516,7 @@ rule collect_tables:
         pictures=[f"results/reporting/{name}/pictures" for name, paper in papers.items() if paper.tables],
         figures=shown_figures,
         pages=[page["made"] for page in pages()],
+        cards=lambda wildcards: model_cards(),  # not read: all that a run documents is there when its tables are
     output:
         report(directory("results/tables"), **tables_in_report),
     log:
@@ -522,6 +529,7 @@ rule collect_tables:
         runtime=10,
     params:
         **graph.software("collect_tables"),
+        caveats=caveats,
         papers={name: paper.citation for name, paper in papers.items()},
         figures={f"{paper}_{name}": label for paper in papers for name, label in papers[paper].figures.items()},
         pages={page["file"]: [page["title"], page["sentence"]] for page in pages()},

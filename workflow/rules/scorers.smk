@@ -224,6 +224,7 @@ rule pretrain_scorer:
         encoder_weights=lambda wildcards: [
             f"results/encoders/{one}/model.safetensors" for one in word_encoder(wildcards)
         ],
+        checks=lambda wildcards: corpus_checks("scorers", wildcards.scorer),
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",

@@ -106,6 +106,7 @@ rule build_study:
     params:
         **graph.software("build_study", "pillow"),
         post=lambda wildcards: settings.study.post,
+        reader=lambda wildcards: settings.corpora[settings.study.corpus].reader,
     message:
         "build the web page and the PsychoPy experiment of the study"
     script:

@@ -8,7 +8,15 @@ from captionlab.reporting.tables.formats.files import write_text
 from captionlab.storage.row_groups import read_chosen
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_metadata, read_table
-from captionlab.study.pages import file_name, pictures, read_template, review_page, study_page, write_pictures
+from captionlab.study.pages import (
+    consent_text,
+    file_name,
+    pictures,
+    read_template,
+    review_page,
+    study_page,
+    write_pictures,
+)
 from captionlab.study.psychopy import EXAMPLE_CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import STIMULI
 from captionlab.study.stimuli import read_exclusions
@@ -24,7 +32,7 @@ def main(snakemake):
     excluded = read_exclusions(inputs.exclude[0], known) if inputs.exclude else set()
     images = read_chosen(inputs.images, IMAGES, ["image_id", *LOCATION], shown)
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
-    consent = Path(inputs.consent).read_text(encoding="utf-8")
+    consent = consent_text(Path(inputs.consent).read_text(encoding="utf-8"), snakemake.params.reader)
     page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)
     write_text(web / "index.html", page)
     review = review_page(read_template(inputs.review), study, screens, excluded, f"{web.name}/images")

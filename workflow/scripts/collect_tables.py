@@ -7,5 +7,5 @@ from captionlab.reporting.tables.collection import Listed, collect
 @script
 def main(snakemake):
     params = snakemake.params
-    listed = Listed(params.papers, snakemake.input.figures, params.figures, params.pages)
+    listed = Listed(params.papers, snakemake.input.figures, params.figures, params.pages, params.get("caveats", []))
     collect(snakemake.input.tables, snakemake.output[0], snakemake.input.pictures, listed)

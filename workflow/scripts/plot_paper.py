@@ -14,4 +14,4 @@ def main(snakemake):
     with looking(style):
         drawings = import_module(params["module"]).drawings(dict(snakemake.input.items()), params, style)
         for name, draw in drawings.items():
-            save(draw, files[name], style)
+            save(draw, files[name], style, params.get("caveats", []))

@@ -55,6 +55,7 @@ def main(snakemake):
         validity=[row for path in inputs.validity for row in read_records(path)],
         papers=params.papers,
         software=read_yaml(inputs.software),
+        caveats=params.get("caveats", []),
     )
     results = paths.results_of(snakemake.log[0])
     for model, path in zip(trained_models(params.models, inputs, results), snakemake.output.cards, strict=True):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from captionlab.config.metric_names import COMMANDS, KNOWN, known_metric
 from captionlab.config.model import Block
 from captionlab.config.names import hint, lookup_in
 from captionlab.config.sections import config_model
@@ -35,6 +36,8 @@ PLAIN = {
 }
 NULL = "has no value, and no --configfile before it has one to take away; write one or drop the key"
 NONE_OF_THEM = "which is none of the values that may stand there (config/README.md)"
+# Sections whose blocks ask for metrics.
+EVALUATED = ("evaluations", "judgements")
 KeyPath = tuple[int | str, ...]
 
 
@@ -142,7 +145,12 @@ def _meant(config: Block, place: KeyPath) -> str:
     _, cases = alternatives(outer, block)
     able = sorted(name for name, model in cases.items() if str(place[-1]) in _keys(model))
     others = f", which {' and '.join(able)} can have" if able else ""
-    return f"{others}; {hint(str(place[-1]), keys, 'known keys:')}"
+    meant = hint(str(place[-1]), keys, "known keys:")
+    if len(place) == 1 or place[0] in EVALUATED:
+        meant = known_metric(str(place[-1])) or meant
+    if place[0] in EVALUATED and block[place[-1]] is True and meant not in KNOWN.values():
+        meant = f"{COMMANDS}; {meant}"
+    return f"{others}; {meant}"
 
 
 def _keys(model: Any) -> list[str]:

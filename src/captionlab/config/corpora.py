@@ -24,6 +24,8 @@ class CorpusFacts:
 
     files: tuple[str, ...]
     """keys that name files, one or one for each split; folders of images are not listed"""
+    folders: tuple[str, ...] = ()
+    """keys that name folders of annotations, whose files are not listed either"""
     patterns: tuple[str, ...] = ()
     """keys that name tars, for each split a tar, a folder of tars, or a path with * and ? for any characters"""
     contents: str = ""
@@ -48,6 +50,9 @@ class CorpusOfFiles(Corpus):
     """A corpus that is read from files."""
 
     max_rejected: Share = Field(0.01, description="largest share of broken entries that is accepted")
+    split_in_id: bool = Field(
+        False, description="whether split and / are put before each image id, for splits that number their images alike"
+    )
 
 
 def corpus_models() -> dict[str, Any]:

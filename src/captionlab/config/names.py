@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from captionlab import plugins
+from captionlab.config.metric_names import metric_advice
 from captionlab.config.model import Ref
 from captionlab.config.snapshots import snapshot_hint, with_snapshots
 
@@ -28,6 +29,8 @@ def lookup_in(config: Mapping[str, Any]) -> Lookup:
     def wrong(ref: Ref, name: str) -> str:
         section = whole.get(ref.section)
         there = section if isinstance(section, Mapping) else {}
+        if name not in there and ref.section == "metrics":
+            return f"is {name!r}, which is not among the metrics; {metric_advice(name, there)}"
         if name not in there:
             meant = (snapshot_hint(name, there) if ref.section == "captioners" else "") or hint(name, there)
             return f"is {name!r}, which is not among the {ref.section}; {meant}"

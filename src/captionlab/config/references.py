@@ -21,6 +21,7 @@ from captionlab.config.blocks import (
 from captionlab.config.engines import engine_mistakes
 from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
 from captionlab.config.names import a_family, hint
+from captionlab.config.needs import Need, image_needs, splits_of
 from captionlab.config.roles import ROLES
 from captionlab.config.snapshots import snapshot_mistakes
 
@@ -47,6 +48,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _captioner_mistakes(config, name, captioner)
     for name, evaluation in config["evaluations"].items():
         yield from _evaluation_mistakes(config, f"evaluations.{name}", evaluation)
+    for need in image_needs(config):
+        yield from _size_mistakes(config, need)
     yield from _repeated_evaluations(config["evaluations"])
     for name, block in config["judgements"].items():
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
@@ -98,10 +101,9 @@ def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]
     for part, key in TRAINING_DECODINGS:
         if decoding := block.get(part, {}).get(key):
             yield from _decoding_mistakes(config, f"{where}.{part}", name, decoding)
-    if validation := block.get("validation"):
-        yield from _size_mistakes(config, where, corpus, validation["split"], 1, "validation")
-        if optimizer.get("steps", validation["every"]) < validation["every"]:
-            yield f"{where}.validation.every is {validation['every']} and there are {optimizer['steps']} updates"
+    every = block.get("validation", {}).get("every", 0)
+    if optimizer.get("steps", every) < every:
+        yield f"{where}.validation.every is {every} and there are {optimizer['steps']} updates"
     if "reward" in objective:
         yield from _reward_mistakes(config, where, block)
 
@@ -179,14 +181,14 @@ def _files_mistakes(config: Block, where: str, block: Block, corpus: str, who: s
             yield f"{where}: {who} reads {section}.{block[section]}, which has no files of {corpus!r}; add them"
 
 
-def _size_mistakes(config: Block, where: str, corpus: str, split: str, needed: int, what: str) -> Iterator[str]:
+def _size_mistakes(config: Block, need: Need) -> Iterator[str]:
     """Yield a sentence if a corpus lacks a split, or if a split of the toy world has too few images."""
-    block = config["corpora"][corpus]
-    splits = splits_of(block)
-    if block["reader"] == "toyworld" and (there := block["images"].get(split, 0)) < needed:
-        yield f"{where}: {what} needs {needed} images of the split {split!r}, and corpora.{corpus}.images has {there}"
+    block, split = config["corpora"][need.corpus], need.split
+    splits, needs = splits_of(block), f"{need.block}: {need.what} needs"
+    if block["reader"] == "toyworld" and (there := block["images"].get(split, 0)) < need.images:
+        yield f"{needs} {need.images} images of the split {split!r}, and corpora.{need.corpus}.images has {there}"
     elif splits and split not in splits:
-        lacking = f"{where}: {what} needs images of the split {split!r}, which corpora.{corpus}.annotations has not"
+        lacking = f"{needs} images of the split {split!r}, which corpora.{need.corpus}.annotations has not"
         yield f"{lacking}; {hint(split, splits)}"
 
 
@@ -200,7 +202,6 @@ def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]
     if config["corpora"][block["corpus"]].get("images", "") is None:
         yield f"{where}: the corpus {block['corpus']!r} is text only (images: null), so nothing can be trained on it"
     yield from _caption_mistakes(config, where, block["corpus"], "nothing can be trained on it")
-    yield from _size_mistakes(config, where, block["corpus"], "train", optimizer["batch"], "a batch")
     yield from snapshot_mistakes(where, block)
     if (warmup := optimizer["warmup"]) > (steps := optimizer.get("steps", warmup)):
         yield f"{where}.optimizer.warmup is {warmup} and there are {steps} updates; set it to {steps} or less"
@@ -274,9 +275,6 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
     for name in evaluation["scorers"]:
         for corpus in corpora:
             yield from _files_mistakes(config, where, config["scorers"][name], corpus)
-    needed, what = (evaluation["candidates"], "a set of candidates") if evaluation["retrievers"] else (1, "it")
-    for corpus in corpora:
-        yield from _size_mistakes(config, where, corpus, config["corpora"][corpus]["evaluation_split"], needed, what)
     for captioner in evaluation["captioners"]:
         if "decoding" in evaluation:
             yield from _decoding_mistakes(config, where, captioner, evaluation["decoding"])
@@ -309,9 +307,7 @@ def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str
     yield from _evaluation_mistakes(config, where, scored)
     if not judgement_readers()[block["reader"]].simulated:
         return
-    if config["corpora"][block["corpus"]]["reader"] == "toyworld":
-        yield from _size_mistakes(config, where, block["corpus"], block["split"], 2, "a judge")
-    else:
+    if config["corpora"][block["corpus"]]["reader"] != "toyworld":
         yield (
             f"{where}.reader is {block['reader']!r}, for which it must be known what an image shows, and corpora."
             f"{block['corpus']} is not of the toy world; name one that is, or a reader of what people judged"
@@ -388,13 +384,3 @@ def _scene_analysis_mistakes(config: Block, scenes: Block) -> Iterator[str]:
             f"scene_analysis.corpus is {scenes['corpus']!r}, which has no scene captions; "
             "write scene_analysis.labels: {table: captions} to find scenes in its references"
         )
-
-
-def splits_of(corpus: Block) -> list[str]:
-    """Return the splits that the block of a corpus lists, each with its images or file.
-
-    If only the files of the corpus tell its splits, the list is empty.
-    """
-    keys = {"toyworld": "images", "folder": "splits", "webdataset": "tars"}
-    by_split = corpus.get(keys.get(corpus["reader"], "annotations"))
-    return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

@@ -82,6 +82,11 @@ class Sections(Model):
         False,
         description="whether missing data are fetched, if docs/data.md has an address, before the jobs that read them",
     )
+    limit: Annotated[Annotated[int, Field(ge=2)] | None, Nullable] = Field(
+        None,
+        description="for a first look: number of images of each split of each corpus, the first ones; what needs more "
+        "is cut down, titles say so, and another limit makes everything anew; null: all images",
+    )
     corpora: dict[Name, AnyCorpus]
     encoders: dict[Name, AnyEncoder] = Field({})
     regions: dict[Name, AnyRegions] = Field({})

@@ -31,6 +31,7 @@ class Settings:
         self.data = data
         self.trainings = trainings
         self.seed: int = config["seed"]
+        self.limit: int | None = config["limit"]
         self.spice: str = config["spice"] or "off"
         blocks = {section: config[section] for section in SECTIONS}
         found = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}

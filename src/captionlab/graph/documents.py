@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config import walking
-from captionlab.config.blocks import JUDGED, KINDS, Block, normalise, without
+from captionlab.config.blocks import KINDS, Block, normalise, without
 from captionlab.config.papers import listed
+from captionlab.config.reach import named, reached
 from captionlab.config.snapshots import training_of
-from captionlab.config.walking import ValueType
 from captionlab.graph.retrieving import below
 from captionlab.graph.scores import Scores
 from captionlab.plugins import facts, headline
@@ -57,29 +57,8 @@ class Documents(Scores):
 
         Captioners and corpora of judged captions are left out.
         """
-        config = self.config
-        found: set[Model] = set()
-        ahead = self._named({key: config[key] for key in ASKING if key in config}, walking.root())
-        while ahead:
-            section, name = ahead.pop()
-            block = config.get(section, {}).get(name)
-            if (section, name) in found or block is None or block.get("family", block.get("reader")) == JUDGED:
-                continue
-            found.add((section, name))
-            ahead += [(section, training_of(name))] if "snapshot" in block else []
-            ahead += self._named(block, walking.section(section).under(name))
-        return found
-
-    def _named(self, block: Any, part: ValueType) -> list[Model]:
-        """Return the section and name of each block that a value names. `part` is the type of the value."""
-        found: list[Model] = []
-
-        def note(section: str, names: Any, every: bool) -> Any:
-            found.extend((section, name) for name in listed(names))
-            return names
-
-        walking.renamed(part, block, note)
-        return found
+        asking = {key: self.config[key] for key in ASKING if key in self.config}
+        return reached(self.config, named(asking, walking.root()))
 
     def _weighted_models(self) -> list[Model]:
         """Return the models with weights, trained in this run or imported."""
@@ -180,7 +159,7 @@ class Documents(Scores):
         """Return the blocks that the block of each paper names."""
         part = walking.section("papers").of({})
         blocks = self.config["papers"]
-        return {paper: {*self._named(block, part.under(paper))} for paper, block in blocks.items()}
+        return {paper: {*named(block, part.under(paper))} for paper, block in blocks.items()}
 
     @cached_property
     def _table(self) -> list[Source]:

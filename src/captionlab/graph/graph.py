@@ -13,6 +13,7 @@ from captionlab.config.settings import Settings
 from captionlab.config.snapshots import with_snapshots
 from captionlab.config.whole import ConfigError, checked, named_paths
 from captionlab.graph.documents import Documents
+from captionlab.graph.limit import cuts, limited
 from captionlab.graph.missing import MissingFiles
 from captionlab.graph.retrieving import Retrieving, retrieval
 from captionlab.graph.tagger import tagger_of
@@ -31,12 +32,15 @@ class Graph(Documents):
     """Inputs and parameters of jobs of a config, as far as rules share them.
 
     `config` is as the files and the command line give it. Raises ConfigError if it has mistakes. `root` is the folder
-    of the Snakefile.
+    of the Snakefile. `cuts` has a sentence for each value that the key `limit` changed.
     """
 
     def __init__(self, config: Block, root: Path | str):
         root = Path(root)
-        whole = with_judgements(checked(config, root))
+        asked = checked(config, root)
+        cut = limited(asked)
+        self.cuts = [*cuts(asked, cut)]
+        whole = with_judgements(cut)
         self.trainings = {section: trainings(with_snapshots(config), section) for section in SECTIONS}
         settings = Settings(whole, str((root / whole["data"]).resolve()), self.trainings["captioners"])
         fetching = Retrieving(retrieval(whole, named_paths(whole), root)) if whole["retrieve"] else None
@@ -56,7 +60,11 @@ def check_results() -> None:
 
 
 def lend_library(root: Path) -> None:
-    """Let scripts import the library of the checkout `root`, also in an environment that Snakemake made."""
+    """Let scripts import the library of the checkout `root`, also in an environment that Snakemake made.
+
+    Scripts read and write names of files and texts in UTF-8, whatever the locale.
+    """
+    os.environ["PYTHONUTF8"] = "1"
     others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     library = str(root / "src")
     os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])

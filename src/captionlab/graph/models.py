@@ -1,12 +1,15 @@
 """The tables that models read, the files of models, and the modules that scripts load to use them."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.config.blocks import line_of, model_kind, needs_parent, root_of, scorer_kind
+from captionlab.config.blocks import KINDS, Block, line_of, model_kind, needs_parent, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
+from captionlab.config.needs import image_needs
+from captionlab.config.reach import measurements, reached
 from captionlab.config.whole import named_paths
 from captionlab.corpora.inputs import input_files
 from captionlab.graph.software import Loaded, Software, plugins
@@ -86,6 +89,22 @@ class Models(Software):
         if scenes := self.settings.scene_analysis:
             read += self._captioner_tables(scenes.pretrained, scenes.corpus)
         return {*read}
+
+    # ------------------------------------------------------------------------------------------ checks of corpora
+    def needs_of(self, corpus: str) -> list[Block]:
+        """Return the fields of each Need of images of a corpus."""
+        return [asdict(need) for need in image_needs(self.config) if need.corpus == corpus]
+
+    def checked_before(self, section: str, name: str) -> list[str]:
+        """Return the corpora that are checked before a model is trained: its own, and those on which it is evaluated.
+
+        Corpora of the toy world are left out, because the config tells how many images they have.
+        """
+        corpora = {self.config[section][name]["corpus"]}
+        for names in measurements(self.config):
+            if (section, name) in reached(self.config, [one for one in names if one[0] != "corpora"]):
+                corpora |= {shown for kind, shown in names if kind == "corpora"}
+        return [corpus for corpus in sorted(corpora) if KINDS["corpora"](self.config["corpora"][corpus]) == "read"]
 
     # ---------------------------------------------------------------------------------------- files of models
     def root_of(self, captioner: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from snakemake.io import local
 
 from captionlab.config.blocks import KINDS, Block, any_of, located, normalise, without
+from captionlab.config.caveats import caveats
 from captionlab.config.papers import listed
 from captionlab.config.settings import Settings
 from captionlab.graph.fingerprints import Fingerprints
@@ -84,6 +85,7 @@ class Software:
             "seed": self.settings.seed,
             "toy": any(corpus.reader == "toyworld" for corpus in self.settings.corpora.values()),
             "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
+            **({"caveats": texts} if (texts := caveats(self.config)) else {}),
         }
 
     def facts(self, package: str, name: str = "") -> Any:

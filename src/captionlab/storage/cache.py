@@ -39,7 +39,7 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
         make()
         return
     try:
-        digests = json.loads((folder / "digests.json").read_text())
+        digests = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
         kept = all(digest(folder / Path(file).name) == digests[Path(file).name] for file in files)
     except (OSError, ValueError, KeyError):
         kept = False
@@ -57,7 +57,7 @@ def once(key: Any, files: Sequence[str | os.PathLike[str]], make: Callable[[], N
             for file in files:
                 _place(Path(file), Path(temporary, "all", Path(file).name), link)
             digests = {Path(file).name: digest(Path(temporary, "all", Path(file).name)) for file in files}
-            Path(temporary, "all", "digests.json").write_text(json.dumps(digests))
+            Path(temporary, "all", "digests.json").write_text(json.dumps(digests), encoding="utf-8")
             os.replace(Path(temporary, "all"), folder)
     except OSError as error:
         if not folder.exists():  # if it exists, another run was faster

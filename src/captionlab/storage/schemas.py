@@ -72,7 +72,7 @@ REJECTS = TableSchema(
     position=Column(_LONG, "rank of the entry in the annotation file, from 0"),
     image_id=IMAGE_ID,
     path=Column(_STRING, "file that was looked for", nullable=True),
-    reason=Column(_STRING, "missing, empty, broken, unsupported, zero-size, duplicate or no-caption"),
+    reason=Column(_STRING, "missing, empty, broken, unsupported, too-large, zero-size, duplicate or no-caption"),
     detail=Column(_STRING, "details of the fault"),
 )
 GENERATED = TableSchema(

@@ -338,6 +338,7 @@ rule plot_discritune:
         runtime=10,
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.discritune.figures": []}),
+        caveats=caveats,
         module="captionlab.papers.discritune.figures",
         config=graph.block("papers", "discritune") if discritune else {},
         finetuned=finetuned_captioners,

@@ -324,6 +324,7 @@ rule plot_probing:
         runtime=10,
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.probing.figures": []}),
+        caveats=caveats,
         module="captionlab.papers.probing.figures",
         config=graph.block("papers", "probing"),
         roles=list(probing_roles()),

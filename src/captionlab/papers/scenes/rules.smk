@@ -201,6 +201,7 @@ rule plot_scenes:
         runtime=10,
     params:
         **graph.software("plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}),
+        caveats=caveats,
         module="captionlab.papers.scenes.figures",
         config=graph.block("papers", "scenes"),
         job=scenes_job,

@@ -68,6 +68,7 @@ class Context:
     validity: Sequence[Row]  # rows of validity.csv
     papers: Mapping[str, str]  # name -> citation
     software: Row  # CITATION.cff
+    caveats: Sequence[str] = ()  # caveats on all numbers of the run
 
 
 def card_text(model: Trained, context: Context) -> str:
@@ -108,7 +109,8 @@ def metadata(model: Trained, context: Context) -> Any:
     """Return the metadata that hubs read from a card (huggingface_hub's ModelCardData), without unknown keys."""
     from huggingface_hub import ModelCardData
 
-    results = context.results.for_hubs(model, TASKS.get(model.section, "image-text-matching"))
+    measured = context.results.for_hubs(model, TASKS.get(model.section, "image-text-matching"))
+    results = [] if context.caveats else measured  # hubs would show the numbers without the caveats
     hubs = [context.corpora[corpus]["hub"] for corpus in model.corpora]
     bases = [source["repository"] for source in model.described["sources"] if source["repository"]]
     return ModelCardData(
@@ -169,7 +171,8 @@ def validation_text(found: Validated | None) -> str:
 
 
 def _limits(model: Trained, context: Context) -> list[str]:
-    lines = [TOY] if _toy_tag(model, context) else []
+    lines = [f"Of all numbers on this card: {caveat}." for caveat in context.caveats]
+    lines += [TOY] if _toy_tag(model, context) else []
     lines += [UNREAD, LIMITS[model.section], INTERVALS]
     own = [row for row in context.validity if row["of"] == model.name]
     for row in own:

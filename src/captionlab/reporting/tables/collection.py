@@ -11,6 +11,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from captionlab.reporting.paper import FIGURE_FILES
+from captionlab.reporting.tables.footnotes import titled
 from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.reporting.templates import template
@@ -31,13 +32,14 @@ class Listed:
     """Entries of the index beside the tables: citations of papers, figures with labels, and further pages.
 
     `papers` maps names to citations, in their order. `figures` are the files of figures; the PNG is shown. `labels`
-    maps the name of a figure to its label. `pages` maps a file to a title and a sentence.
+    maps the name of a figure to its label. `pages` maps a file to a title and a sentence. `caveats` are in every title.
     """
 
     papers: Mapping[str, str] = field(default_factory=dict)
     figures: Sequence[File] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    caveats: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
     """
     tables, figures = list(_tables(directory)), list(_figures(directory, listed))
     pages = [
-        _Entry(page, title, sentence, os.path.relpath(page, directory))
+        _Entry(page, titled(title, listed.caveats), sentence, os.path.relpath(page, directory))
         for page, (title, sentence) in listed.pages.items()
     ]
     groups = []
@@ -120,7 +122,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
         own = [[entry for entry in entries if _group(entry.name, listed) == name] for entries in (figures, tables)]
         groups.append(_Group(name, title, citation, pages if name == "run" else [], *own))
     values = {
-        "title": TITLE,
+        "title": titled(TITLE, listed.caveats),
         "valid": [table for table in tables if table.name == "validity"],
         "groups": [group for group in groups if group.pages or group.figures or group.tables],
     }
@@ -156,7 +158,7 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
                 label = f"Figure {label}"
             elif number:
                 label = f"Figure {number[2]}: {label}"
-            yield _Entry(name, label, "", shown, links)
+            yield _Entry(name, titled(label, listed.caveats), "", shown, links)
 
 
 def _format(ending: str) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -31,6 +32,8 @@ Points = Mapping[float, Measured | None]
 FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
 # Width of the line or marker beside a legend's text, in inches.
 HANDLE = 0.45
+# Letters of a title that fit on an inch.
+LINE = 14
 
 
 @dataclass(frozen=True)
@@ -137,14 +140,25 @@ def lay_out(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
-def save(draw: Draw, files: Sequence[str], style: Style) -> None:
+def write_above(figure: Figure, title: str, style: Style) -> None:
+    """Write a title above a figure whose layout is frozen. The figure must be saved with `bbox_inches="tight"`."""
+    for entries in figure.legends:  # they would move to the new edge of the figure
+        entries.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
+    lines = fill(title, round(LINE * figure.get_figwidth()))
+    figure.text(0.5, 1.0, lines, ha="center", va="bottom", fontsize=style["small_size"])
+
+
+def save(draw: Draw, files: Sequence[str], style: Style, caveats: Sequence[str] = ()) -> None:
     """Write a figure to each of its files.
 
-    Each file is written as a whole. Its metadata names the job that drew it and has no time stamp.
+    Each file is written as a whole. Its metadata names the job that drew it and has no time stamp. Caveats on all
+    numbers of the run are its title.
     """
     figures = {width: draw(style["widths"][width]) for width in dict.fromkeys(FIGURE_FILES.values())}
     for figure in figures.values():
         lay_out(figure)
+        if caveats:
+            write_above(figure, "; ".join(caveats), style)
     made = json.dumps(current(), sort_keys=True)
     notes: dict[str, dict[str, Any]] = {
         "png": {"Software": None, "Description": made},
@@ -154,6 +168,11 @@ def save(draw: Draw, files: Sequence[str], style: Style) -> None:
     for (ending, width), path in zip(FIGURE_FILES.items(), files, strict=True):
         written = ending.rpartition(".")[2]
         with replacing(path) as partial:
-            figures[width].savefig(partial, format=written, dpi=style["dots_per_inch"], metadata=notes[written])
+            kept = {
+                "dpi": style["dots_per_inch"],
+                "metadata": notes[written],
+                "bbox_inches": "tight" if caveats else None,
+            }
+            figures[width].savefig(partial, format=written, **kept)
     for figure in figures.values():
         plt.close(figure)

@@ -1,6 +1,6 @@
 """Notes below every table that say where its numbers come from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from captionlab.jobs.provenance import read_so_far
@@ -11,15 +11,20 @@ OVER_IMAGES = "Intervals: 95 %, over images: of a share Clopper and Pearson's, o
 TOY = "These are numbers of a toy world: rendered images and small models trained from scratch on them."
 
 
+def titled(title: str, caveats: Sequence[str]) -> str:
+    """Return a title with the caveats on all numbers of the run (captionlab.config.caveats)."""
+    return f"{title} [{'; '.join(caveats)}]" if caveats else title
+
+
 def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Return sentences about the run: config, seed, commit, other facts, and versions of libraries.
 
     `provenance` has `config` and `seed`, and may have `commit`, `device`, `toy` (True if a corpus is from the toy
-    world, which a separate note explains) and `versions` (library -> version). Other keys are printed unchanged. Inside
-    a job, a sentence on the input files follows.
+    world, which a separate note explains), `caveats` (which titles have) and `versions` (library -> version). Other
+    keys are printed unchanged. Inside a job, a sentence on the input files follows.
     """
     first = [key for key in ("seed", "commit", "device") if key in provenance]
-    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "versions", *first})]
+    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "caveats", "versions", *first})]
     facts = "".join(f", {key} {provenance[key]}" for key in keys)
     notes = [f"Made from the config {provenance['config']!r}{facts}."]
     if versions := provenance.get("versions"):

@@ -1,0 +1,92 @@
+"""A first look at a config: `limit` images of each split, and everything that needs more images cut down to them."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from captionlab.config import walking
+from captionlab.config.blocks import Block
+from captionlab.config.families import rewards_in
+from captionlab.config.settings import typed
+from captionlab.corpora.toyworld.domains import DOMAINS
+from captionlab.corpora.toyworld.world import LOOKALIKES
+
+# Images of a split without which an analysis is left out: the study has sets of ten look-alikes and easy controls, and
+# probes of scenes need several images of each scene, with the objects that tell it.
+LEAST = {"study": 100, "scene_analysis": 300}
+
+
+def limited(config: Block) -> Block:
+    """Return a checked config for `limit` images of each split; the config itself if it has no limit."""
+    limit = config["limit"]
+    if limit is None:
+        return config
+    cut = copy.deepcopy(config)
+    for corpus in cut["corpora"].values():
+        _cut_corpus(corpus, limit)
+    for evaluation in cut["evaluations"].values():
+        evaluation["candidates"] = min(evaluation["candidates"], limit)
+    for section in ("encoders", "scorers", "captioners"):
+        for block in cut[section].values():
+            if "optimizer" in block:
+                _cut_training(block, limit)
+    for name in (name for name, least in LEAST.items() if limit < least):
+        cut.pop(name, None)
+    _leave_out_papers(cut)
+    if study := cut.get("study"):
+        _cut_study(study, limit)
+    return cut
+
+
+def cuts(before: Any, after: Any, place: str = "") -> Iterator[str]:
+    """Yield a sentence for each value of a config that a limit changed."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in before:
+            yield from cuts(before[key], after.get(key), f"{place}.{key}" if place else str(key))
+    elif before != after:
+        yield f"{place} is left out" if after is None else f"{place} is {after} in place of {before}"
+
+
+def _leave_out_papers(config: Block) -> None:
+    """Leave out the papers that need an analysis that was left out."""
+    part = walking.section("papers").of(config["papers"])
+    for name, block in [*config["papers"].items()]:
+        if any(typed(part.under(name), block).mistakes(config)):
+            del config["papers"][name]
+
+
+def _cut_corpus(corpus: Block, limit: int) -> None:
+    if corpus["reader"] != "toyworld":
+        corpus["limit"] = limit
+        return
+    size = LOOKALIKES if DOMAINS[corpus["domain"]].style == "distinction" else 1
+    most = max(1, limit // size) * size
+    corpus["images"] = {split: min(number, most) for split, number in corpus["images"].items()}
+
+
+def _cut_training(block: Block, limit: int) -> None:
+    """Cut the batch of a training, and candidates in rewards, of which a batch has whole sets."""
+    optimizer = block["optimizer"]
+    batch = min(optimizer["batch"], limit)
+    reward = block.get("objective", {}).get("reward")
+    rewards: list[Any] = [one for _, one in rewards_in(reward) if "candidates" in one] if reward else []
+    for one in rewards:
+        if "hard_negatives" in one:
+            drawn = one["candidates"] - one["hard_negatives"]
+            one["hard_negatives"] = min(one["hard_negatives"], limit - 1)
+            one["candidates"] = drawn + one["hard_negatives"]
+    while odd := [one for one in rewards if batch % (one["candidates"] - one.get("hard_negatives", 0))]:
+        for one in odd:
+            hard = one.get("hard_negatives", 0)
+            one["candidates"] = min(one["candidates"], batch + hard)
+            batch -= batch % (one["candidates"] - hard)
+    optimizer["batch"] = batch
+    optimizer["accumulate"] = min(optimizer["accumulate"], batch)
+
+
+def _cut_study(study: Block, limit: int) -> None:
+    """Cut the sets of the study. Participants of the whole study saw other images, so their answers are left out."""
+    study["sets"] = study["block"] = min(study["sets"], study["block"], limit // 20)
+    study["controls"] = 0
+    for key in ("exclude", "responses"):
+        study.pop(key, None)
