@@ -70,7 +70,7 @@ def test_flickr8k_token_with_its_lists(tmp_path, read, caplog):
     assert captions(tables) == {"1_a": ["A dog runs .", "A brown dog ."], "2_b": ["Two men .", "Two men # 1 sit ."]}
     assert splits(tables) == {"1_a": "test", "2_b": "train"}
     assert "left out 1 images with their captions, which no list of `splits` has" in caplog.text
-    assert splits(read({**config, "images": None})) == {"1_a": "test", "2_b": "test", "3_c.jpg": "test"}
+    assert splits(read({**config, "images": None})) == {"1_a": "test", "2_b": "test", "3_c.jpg.1": "test"}
 
 
 def test_flickr30k_token_with_lists_without_endings(tmp_path, read):

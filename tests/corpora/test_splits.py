@@ -1,7 +1,7 @@
 """Splits and numbers of images that trainings and evaluations need are checked before anything trains."""
 
 import copy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from support.plans import config_of
@@ -19,9 +19,10 @@ EVALUATED = Need(
 TRAINED = Need("captioners.fc", "a batch", "photos", "train", 4, number_key="captioners.fc.optimizer.batch")
 
 
-def checked(tmp_path, splits, *needs):
+def checked(tmp_path, splits, *needs, image_set=None):
     rows = [
-        {**dict.fromkeys(IMAGES.columns), "image_id": f"{split}-{rank}", "split": split, "position": rank, "width": 1,
+        {**dict.fromkeys(IMAGES.columns), "image_set": image_set,
+         "image_id": f"{split}-{rank}", "split": split, "position": rank, "width": 1,
          "height": 1}
         for split, number in splits.items() for rank in range(number)
     ]  # fmt: skip
@@ -31,6 +32,13 @@ def checked(tmp_path, splits, *needs):
 
 def test_a_corpus_with_what_is_needed_passes(tmp_path):
     checked(tmp_path, {"train": 4, "test": 10}, EVALUATED, TRAINED)
+
+
+def test_sets_of_look_alikes_are_candidates_themselves(tmp_path):
+    need = replace(EVALUATED, or_sets=True)
+    checked(tmp_path, {"test": 9}, need, image_set="a")
+    with pytest.raises(CorpusError, match="to 9 or less"):
+        checked(tmp_path, {"test": 9}, need)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_hard_negatives_and_sets_of_look_alikes_still_fit():
     reward, batch = block["objective"]["reward"], block["optimizer"]["batch"]
     assert batch % (reward["candidates"] - reward["hard_negatives"]) == 0
     assert batch <= 25
-    assert graph.config["corpora"]["alike"]["images"] == {"test": 20}
+    assert graph.config["corpora"]["alike"]["images"] == {"test": 30}
 
 
 def test_a_study_is_kept_if_there_are_images_for_it():

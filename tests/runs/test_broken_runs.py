@@ -57,7 +57,8 @@ class Run:
         """Every file of the results but logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
         passing = ("logs", "state", "cost")
-        of_times = [paths.provenance(rule) for rule in ("collect_cost", "collect_checklist", "collect_tables")]
+        rules = ("collect_cost", "collect_checklist", "collect_tables", "write_model_cards")
+        of_times = [paths.provenance(rule) for rule in rules]
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}
         return {

@@ -45,7 +45,13 @@ def test_other_texts_stay(counts, text):
     assert counts() == []
 
 
-@pytest.mark.parametrize("text", ["['A dog.', None]", '["a", 1]', "['Stop' said the dog]", r"['\x']", "['a'b]"])
+@pytest.mark.parametrize("text", ["['A dog.', None]", '["A dog.", null]', "[nan, 'A dog.']"])
+def test_missing_values_of_a_list_are_no_captions(counts, text):
+    assert listed_texts(text) == ["A dog."]
+    assert counts() == [f"{READ}: 1"]
+
+
+@pytest.mark.parametrize("text", ['["a", 1]', "['Stop' said the dog]", r"['\x']", "['a'b]"])
 def test_what_only_looks_like_a_list_is_counted(counts, text):
     assert listed_texts(text) == [text]
     assert counts() == [f"{KEPT}: 1"]

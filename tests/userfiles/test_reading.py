@@ -40,7 +40,7 @@ def test_compressed_files(tmp_path, program, read):
 
 
 def test_texts_that_only_begin_alike(tmp_path):
-    for number, text in enumerate(("PK", "BZ", "")):
+    for number, text in enumerate(("PK", "BZ", "", "BZhoo,caption")):
         path = tmp_path / f"{number}.txt"
         path.write_text(text)
         assert read_text(path) == text

@@ -176,7 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
         partial.write_text(text, encoding="utf-8")
     print(f"{said}\nThe config is {config}; this runs it:\n  {shlex.join(command[2:])}", flush=True)
     done = subprocess.run(command).returncode
-    if not done and not DRY & {*others}:
+    if not done and not DRY & {*others} and (place / "results/tables/index.html").exists():
         print(f"Tables are in {place}/results/tables/: open index.html")
     return done
 

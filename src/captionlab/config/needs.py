@@ -11,7 +11,8 @@ from captionlab.config.families import judgement_readers
 class Need:
     """Images that a block of a config needs, and the keys that say so.
 
-    `block` is the place of the block in the config, `what` the part of it that needs `images` images of a split.
+    `block` is the place of the block in the config, `what` the part of it that needs `images` images of a split. With
+    `or_sets`, a split of look-alike sets will do with fewer, because its sets are the candidates.
     """
 
     block: str
@@ -21,6 +22,7 @@ class Need:
     images: int
     split_key: str = ""  # empty for the split `train`, which no key names
     number_key: str = ""  # empty if any number above 0 will do
+    or_sets: bool = False
 
 
 def image_needs(config: Block) -> Iterator[Need]:
@@ -47,7 +49,7 @@ def image_needs(config: Block) -> Iterator[Need]:
         for corpus in block["corpora"]:
             split = config["corpora"][corpus]["evaluation_split"]
             if split != JUDGED:
-                yield Need(where, what, corpus, split, number, f"corpora.{corpus}.evaluation_split", key)
+                yield Need(where, what, corpus, split, number, f"corpora.{corpus}.evaluation_split", key, bool(key))
     for name, block in config["judgements"].items():
         if judgement_readers()[block["reader"]].simulated:
             yield Need(f"judgements.{name}", "a judge", block["corpus"], block["split"], 2, f"judgements.{name}.split")

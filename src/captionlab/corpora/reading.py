@@ -41,8 +41,6 @@ def read_corpus(
 ) -> dict[str, int]:
     """Read a corpus, check its images, write its five tables and return the number of rows per table.
 
-    A caption that is the text of a list becomes the captions of the list.
-
     `config` is the block of the corpus in the config, `name` is its name, and `root` is the folder that relative paths
     start from. `outputs` has the file of each table: images, captions, objects, scene captions and rejects. `threads`
     is the number of threads that check images.
@@ -127,7 +125,7 @@ class Room:
 
 
 def _entries(config: Mapping[str, Any], root: Path, room: Room) -> Iterator[Entry]:
-    """Yield the entries of a reader. Files of a split are read only until the split is full."""
+    """Yield the entries of a reader. Of a reader with patterns, files of a full split are not read on."""
     read = defined("corpora.readers", config["reader"], "read")
     keys = facts("corpora.readers")[config["reader"]].patterns if room.limit is not None else ()
     if not keys:
@@ -161,7 +159,8 @@ def _candidates(
         captions = [text for text in texts if text]
         empty = [f"caption {i} of {len(texts)}" for i, text in enumerate(texts) if not text]
         empty += [f"scene caption {i} of {len(scenes)}" for i, scene in enumerate(scenes) if not scene.caption]
-        fault = entry.fault or _repeated(seen, "image id", entry.image_id, position, entry.split)
+        nameless = None if entry.image_id else Fault("missing", "its entry names no file")
+        fault = entry.fault or nameless or _repeated(seen, "image id", entry.image_id, position, entry.split)
         alone = entry.place is not None and entry.place.offset is None
         fault = fault or _repeated(seen, "file", _file_of(entry) if alone else None, position, entry.split)
         if fault is None and entry.captions is not None and not captions:
@@ -177,7 +176,7 @@ def _repeated(seen: sqlite3.Connection, what: str, value: str | None, position: 
     if value is None or seen.execute(insert, (key, position, split)).rowcount:
         return None
     first, of_split = seen.execute("SELECT position, split FROM seen WHERE key = ?", (key,)).fetchone()
-    other = "" if of_split == split else f", {OTHER_SPLIT} {of_split!r}"
+    other = "" if of_split == split or what != "image id" else f", {OTHER_SPLIT} {of_split!r}"
     return Fault("duplicate", f"its {what} is also the {what} of entry {first}{other}")
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from captionlab.config.needs import Need
@@ -16,12 +16,18 @@ def check_splits(images: str | os.PathLike[str], needs: Iterable[Mapping[str, An
 
     `needs` are the fields of `captionlab.config.needs.Need`.
     """
-    numbers = Counter(read_table(images, IMAGES, ["split"])["split"].to_pylist())
-    if mistakes := [*_mistakes(numbers, [Need(**need) for need in needs])]:
+    rows = read_table(images, IMAGES, ["split", "image_set"]).to_pylist()
+    numbers = Counter(row["split"] for row in rows)
+    of_sets = {row["split"] for row in rows if row["image_set"] is not None}
+    if mistakes := [*_mistakes(numbers, of_sets, [Need(**need) for need in needs])]:
         raise CorpusError("; ".join(mistakes))
 
 
-def _mistakes(numbers: Mapping[str, int], needs: Iterable[Need]) -> Iterator[str]:
+def _mistakes(numbers: Mapping[str, int], of_sets: Container[str], needs: Iterable[Need]) -> Iterator[str]:
+    """Yield a sentence for each need that is not met by the numbers of images of the splits.
+
+    `of_sets` are the splits of look-alike sets.
+    """
     there = ", ".join(f"{split!r} ({number})" for split, number in sorted(numbers.items()))
     for need in needs:
         number = numbers.get(need.split, 0)
@@ -31,7 +37,7 @@ def _mistakes(numbers: Mapping[str, int], needs: Iterable[Need]) -> Iterator[str
                 f"{need.block}: {need.what} needs images of the split {need.split!r}, and the splits of "
                 f"corpora.{need.corpus}, with their usable images, are {there}; {change}"
             )
-        elif number < need.images:
+        elif number < need.images and not (need.or_sets and need.split in of_sets):
             yield (
                 f"{need.block}: {need.what} needs {need.images} images, and the split {need.split!r} of "
                 f"corpora.{need.corpus} has {number} usable ones; set {need.number_key} to {number} or less, or give "

@@ -1,6 +1,7 @@
 """A first look at a config: `limit` images of each split, and everything that needs more images cut down to them."""
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,8 +23,10 @@ def limited(config: Block) -> Block:
     if limit is None:
         return config
     cut = copy.deepcopy(config)
-    for corpus in cut["corpora"].values():
-        _cut_corpus(corpus, limit)
+    judged = {block["corpus"] for block in cut.get("judgements", {}).values()}
+    for name, corpus in cut["corpora"].items():
+        if name not in judged or corpus["reader"] == "toyworld":  # else most judged images would be left out
+            _cut_corpus(corpus, limit)
     for evaluation in cut["evaluations"].values():
         evaluation["candidates"] = min(evaluation["candidates"], limit)
     for section in ("encoders", "scorers", "captioners"):
@@ -60,7 +63,7 @@ def _cut_corpus(corpus: Block, limit: int) -> None:
         corpus["limit"] = limit
         return
     size = LOOKALIKES if DOMAINS[corpus["domain"]].style == "distinction" else 1
-    most = max(1, limit // size) * size
+    most = math.ceil(limit / size) * size  # whole sets, and no fewer images than what needs them was cut to
     corpus["images"] = {split: min(number, most) for split, number in corpus["images"].items()}
 
 
@@ -81,7 +84,7 @@ def _cut_training(block: Block, limit: int) -> None:
             one["candidates"] = min(one["candidates"], batch + hard)
             batch -= batch % (one["candidates"] - hard)
     optimizer["batch"] = batch
-    optimizer["accumulate"] = min(optimizer["accumulate"], batch)
+    optimizer["accumulate"] = math.gcd(optimizer["accumulate"], batch)
 
 
 def _cut_study(study: Block, limit: int) -> None:

@@ -42,10 +42,10 @@ def file_id(name: str) -> str:
     """Return the id of an image that is known by its file: the path without its ending.
 
     "./a.jpg" becomes "a", and "sea/1.jpg" becomes "sea/1". A path that begins with / depends on a machine, so its id is
-    the name of the file alone.
+    the name of the file alone. An empty name gives an empty id.
     """
-    path = PurePosixPath(normpath(name))
-    return path.stem if path.is_absolute() else str(path.with_suffix("")).removeprefix("../")
+    path = normpath(name)
+    return _ENDING.sub("", "" if path == "." else path.rpartition("/")[2] if path.startswith("/") else path)
 
 
 def coco_number(name: str) -> str | None:
@@ -57,8 +57,9 @@ def coco_number(name: str) -> str | None:
 def known_id(name: str, known: Container[str]) -> str | None:
     """Return the id among `known` that a name in a file stands for, or None.
 
-    The name is an id, or the path or name of an image file, perhaps with a second ending (a.jpg.npz). An id as it is
-    comes first, then the path without endings, then the name of the file without endings, then its COCO number.
+    The name is an id, or the path of an image file, perhaps with a second ending (a.jpg.npz). An id as it is comes
+    first, then the path without endings, then the COCO number in the name of the file. The name of the file alone does
+    not stand for an id if the path has folders, because files in other folders may have the same name.
     """
     return next((candidate for candidate in _candidates(name) if candidate in known), None)
 
@@ -66,10 +67,10 @@ def known_id(name: str, known: Container[str]) -> str | None:
 def _candidates(name: str) -> Iterator[str]:
     """Yield the ids that a name in a file may stand for, the most literal first."""
     yield name
-    for path in (normpath(name), name.rpartition("/")[2]):
-        yield path
-        while (shorter := _ENDING.sub("", path)) != path:
-            yield shorter
-            path = shorter
+    path = normpath(name)
+    yield path
+    while (shorter := _ENDING.sub("", path)) != path:
+        yield shorter
+        path = shorter
     if number := coco_number(path):
         yield number

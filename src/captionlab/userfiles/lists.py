@@ -6,9 +6,10 @@ from ast import literal_eval
 
 from captionlab.jobs.progress import count
 
-# A text as Python writes it, and a list of such texts; NumPy puts only white space between them.
+# A text as Python writes it, and a list of texts and missing values; NumPy puts only white space between them.
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_LIST = re.compile(rf"\[\s*(?:{_TEXT})(?:(?:\s*,\s*|\s+)(?:{_TEXT}))*\s*,?\s*\]", re.DOTALL)
+_ITEM = rf"(?:{_TEXT}|None|nan)"
+_LIST = re.compile(rf"\[\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*\]", re.DOTALL)
 
 
 def listed_texts(text: str) -> list[str]:
@@ -29,13 +30,14 @@ def listed_texts(text: str) -> list[str]:
 
 
 def _texts(bare: str) -> list[str] | None:
-    """Return the texts of a list, or None if this is no list of texts."""
+    """Return the texts of a list without missing values, or None if this is no list of texts."""
     try:
         items = json.loads(bare)
     except (ValueError, RecursionError):
         items = None
     if isinstance(items, list):
-        return items if all(isinstance(item, str) for item in items) else None
+        texts = [item for item in items if item is not None]
+        return texts if all(isinstance(item, str) for item in texts) else None
     if not _LIST.fullmatch(bare):
         return None
     try:

@@ -16,7 +16,7 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _COMPRESSED = {
     b"\x1f\x8b": "gunzip",
     b"PK\x03\x04": "unzip",
-    b"BZh": "bunzip2",
+    b"1AY&SY": "bunzip2",  # behind BZh and a digit
     b"\xfd7zXZ\x00": "unxz",
     b"\x28\xb5\x2f\xfd": "unzstd",
 }
@@ -50,7 +50,8 @@ def unusual(path: Path) -> str:
 def check_unpacked(path: str | os.PathLike[str]) -> None:
     """Raise a GivenError, which names the program to unpack it, if a file is compressed."""
     with open(path, "rb") as file:
-        head = file.read(max(map(len, _COMPRESSED)))
+        head = file.read(10)
+    head = head[4:] if head.startswith(b"BZh") else head
     for mark, program in _COMPRESSED.items():
         if head.startswith(mark):
             raise GivenError(f"{path} is compressed; unpack it, with {program} for example, and name the unpacked file")

@@ -15,6 +15,7 @@ from captionlab.corpora.readers.passed_over import PassedOver
 from captionlab.images.locations import ImageLocation
 from captionlab.images.pixels import ENDINGS
 from captionlab.userfiles.delimited import delimited
+from captionlab.userfiles.ids import file_id
 from captionlab.userfiles.reading import json_line, text_lines, whole_lines
 
 logger = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ def _file_and_split(row: Any, where: str) -> tuple[str, str]:
 
 
 def _entry(folder: Path, name: str, split: str, captions: list[str] | None, shares: Any) -> Entry:
-    image_id = str(Path(name).with_suffix(""))
+    image_id = file_id(name)
     try:
         image_id.encode()
     except UnicodeEncodeError as error:

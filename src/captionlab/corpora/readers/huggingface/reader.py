@@ -167,12 +167,15 @@ def _value(config: Mapping[str, Any], key: str, row: Mapping[str, Any], where: s
     """
     if key not in config:
         return None
-    if (value := id_text(row[config[key]], f"{where}: {config[key]!r}")) is None:
+    value = row[config[key]]
+    if key == "image_id":
+        value = id_text(value, f"{where}: {config[key]!r}")
+    if value is None:
         raise CorpusError(
             f"{where} has nothing in the column {config[key]!r} ({key}), and every row needs it; fill it in, or leave "
             f"`{key}` out of the config"
         )
-    return value
+    return str(value)
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from captionlab.corpora.inputs import CorpusError
@@ -33,7 +33,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
     for where, row in rows:
         if not (address := _text(row[IMAGE])):
             continue
-        image_id = known_id(address, corpus.splits) or address
+        image_id = known_id(PurePosixPath(address).name, corpus.splits) or address
         for caption_column, rating_column in RATING_OF.items():
             if not (caption := _text(row[caption_column])):
                 raise CorpusError(f"{where}: {caption_column} is empty; get the file again, or delete the row")
