@@ -131,12 +131,12 @@ def test_a_config_of_another_folder_of_the_same_name_is_kept(photographs, tmp_pa
     answers.hold("another folder of photographs of the same name", capsys.readouterr().err, "--directory")
 
 
-@pytest.mark.parametrize("dry", [["--dry-run"], ["-n"], ["--", "--dry-run"], ["--", "-n"]])
+@pytest.mark.parametrize("dry", [["--dry-run"], ["-n"], ["--", "--dry-run"], ["--", "-n"], ["--", "-np"]])
 def test_nothing_is_said_of_tables_that_were_not_made(photographs, tmp_path, commands, capsys, dry):
     options = [str(photographs), "--data", str(tmp_path / "none"), "--directory", str(tmp_path / "run")]
     assert SCRIPT.main([*options, *dry]) == 0
     assert "Tables are in" not in capsys.readouterr().out
-    assert {"--dry-run", "-n"} & {*commands[0]}
+    assert {"--dry-run", "-n", "-np"} & {*commands[0]}
     assert SCRIPT.main(options) == 0
     assert "Tables are in" in capsys.readouterr().out
 
