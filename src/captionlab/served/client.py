@@ -1,0 +1,225 @@
+"""The client of models behind servers: many requests at the same time, with retries, a cache and a budget.
+
+The package `openai` sends requests and repeats them after 408, 429, 5xx, broken connections and timeouts.
+"""
+
+import asyncio
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import openai
+
+from captionlab.config.served import ADDRESS_VARIABLE, Served
+from captionlab.jobs.progress import Bar, count
+from captionlab.jobs.usage import Usage, usage
+from captionlab.served.requests import Request
+from captionlab.served.responses import Failure, Response, ResponseError, keep_response, kept_response
+
+logger = logging.getLogger(__name__)
+Answer = Response | Failure
+# Requests that are sent first, to learn what one costs.
+FIRST = 8
+# The client wants a key, and servers without keys do not look at it.
+_NO_KEY = "none"
+
+
+class ServerError(RuntimeError):
+    """A server cannot be asked: it is not there, it refuses, too many requests failed, or the budget is spent."""
+
+
+def ask(server: Served, requests: Sequence[Request], asker: str) -> list[Answer]:
+    """Return the response to each request, in order; a Failure where a request failed for good.
+
+    Responses in the cache are not asked for again, and each response is in the cache as soon as it is there, so a job
+    that was killed goes on where it was. `asker` is the place of the model in the config, for messages. Raises
+    ServerError, whose message has no key, if the server cannot be asked, if more requests failed than `max_failed`
+    allows, or if the responses would cost more than `budget`.
+    """
+    asking = _Asking(server, requests, asker)
+    with _quiet():
+        asyncio.run(asking.run())
+    answers = [answer for answer in asking.answers if answer is not None]
+    _log(answers, asker)
+    return answers
+
+
+class _Asking:
+    """The state of a call of `ask`."""
+
+    def __init__(self, server: Served, requests: Sequence[Request], asker: str):
+        self.server, self.requests, self.asker = server, requests, asker
+        self.address, self.key = _address(server, asker), _key(server, asker)
+        self.answers: list[Answer | None] = [None] * len(requests)
+        self.heard = False  # whether the server ever sent a response
+        self.answered = self.failed = 0
+        self.price = 0.0  # of all responses, of the cache too
+
+    async def run(self) -> None:
+        """Answer all requests; the first few before the others if there is a price."""
+        first = min(FIRST, len(self.requests)) if self.server.price else 0
+        client = openai.AsyncOpenAI(
+            base_url=self.address, api_key=self.key, timeout=self.server.timeout, max_retries=self.server.retries
+        )
+        async with client:
+            with Bar(desc=f"requests of {self.asker}", total=len(self.requests)) as bar:
+                await self._answer(client, range(first), bar.update)
+                self._estimate(first)
+                await self._answer(client, range(first, len(self.requests)), bar.update)
+
+    async def _answer(self, client: openai.AsyncOpenAI, numbers: range, done: Callable[[], object]) -> None:
+        """Answer the requests of these numbers, as many at the same time as the server may be asked."""
+        waiting = iter(numbers)
+
+        async def work() -> None:
+            for number in waiting:
+                self._record(number, await self._one(client, self.requests[number]))
+                done()
+
+        await asyncio.gather(*(work() for _ in range(min(self.server.concurrency, len(numbers)))))
+
+    async def _one(self, client: openai.AsyncOpenAI, request: Request) -> Answer:
+        """Return the response to a request, from the cache or from the server."""
+        key = await asyncio.to_thread(request.key, self.server.model)
+        if kept := await asyncio.to_thread(kept_response, key):
+            return kept
+        self._check_budget()
+        body = await asyncio.to_thread(request.body, self.server.model)
+        try:
+            sent = await client.chat.completions.with_raw_response.create(**body)
+            for _ in range(sent.retries_taken):
+                count("requests that were sent again")
+            response = Response.read(sent.content)
+        except ResponseError as error:
+            return Failure(self._without_key(str(error)))
+        except openai.APIStatusError as error:
+            return self._refused(error)
+        except openai.APIConnectionError as error:  # a timeout, too
+            return self._broken(error)
+        self.heard = True
+        await asyncio.to_thread(keep_response, key, response)
+        usage.add(Usage(1, *response.tokens, self._price(response)))
+        return response
+
+    def _record(self, number: int, answer: Answer) -> None:
+        self.answers[number] = answer
+        if isinstance(answer, Response):
+            self.answered += 1
+            self.price += self._price(answer)
+            return
+        self.failed += 1
+        if self.failed > self.server.max_failed * len(self.requests):
+            raise ServerError(
+                f"{self.asker}: {self.failed} of {len(self.requests)} requests failed, more than max_failed "
+                f"({self.server.max_failed:g}) allows; the last one: {answer.reason}. All responses so far are kept"
+            )
+
+    def _refused(self, error: openai.APIStatusError) -> Failure:
+        """Return the failure of a request that the server refused. Raises ServerError if it refuses all requests."""
+        if error.status_code in (401, 403):  # the message of the server may have a part of the key
+            variable = self.server.api_key_variable
+            wrong = f"the key in {variable}" if variable else "requests without a key; set api_key_variable"
+            raise ServerError(f"{self.asker}: {self.address} refuses {wrong} (HTTP {error.status_code})")
+        reason = self._without_key(f"HTTP {error.status_code}: {' '.join(error.response.text[:300].split())}")
+        if error.status_code == 404:
+            raise ServerError(
+                f"{self.asker}: {self.address} does not know the model {self.server.model!r}, or the address lacks its "
+                f"end, such as /v1 ({reason})"
+            )
+        return Failure(reason)
+
+    def _broken(self, error: openai.APIConnectionError) -> Failure:
+        """Return the failure of a request without a response. Raises ServerError if there never was a response."""
+        tries = f"{self.server.retries + 1} times"
+        if isinstance(error, openai.APITimeoutError):
+            reason = f"no response in {self.server.timeout:g} s, {tries}"
+            hint = "the server is there, but hangs, or needs a higher timeout or a lower concurrency"
+        else:
+            reason = f"no connection, {tries}: {error.__cause__ or error}"
+            hint = "start a server, or set url to the address of one that runs (docs/served.md)"
+        if not self.heard:
+            raise ServerError(f"{self.asker}: nothing answers at {self.address}: {reason}; {hint}")
+        return Failure(reason)
+
+    def _price(self, response: Response) -> float:
+        if self.server.price is None:
+            return 0.0
+        read, written = response.tokens
+        return (read * self.server.price.input + written * self.server.price.output) / 1e6
+
+    def _estimate(self, first: int) -> None:
+        """Log what all requests would cost, by the first ones. Raises ServerError if that is above the budget."""
+        if not first or not self.answered:
+            return
+        whole = self.price / self.answered * len(self.requests)
+        logger.info(
+            "%s: %d requests will cost about %.4g, by the first %d", self.asker, len(self.requests), whole, first
+        )
+        if self.server.budget is not None and whole > self.server.budget:
+            raise ServerError(
+                f"{self.asker}: {len(self.requests)} requests would cost about {whole:.4g}, by the first {first}, and "
+                f"the budget is {self.server.budget:g}; raise it, or ask about fewer images (limit)"
+            )
+
+    def _check_budget(self) -> None:
+        """Raise ServerError if another request could cost more than what is left of the budget."""
+        if self.server.budget is None or not self.answered:
+            return
+        under_way = min(self.server.concurrency, len(self.requests))
+        if self.price + under_way * self.price / self.answered > self.server.budget:
+            raise ServerError(
+                f"{self.asker}: {self.answered} of {len(self.requests)} requests cost {self.price:.4g}, and with "
+                f"those under way the budget of {self.server.budget:g} is spent; all responses so far are kept, so a "
+                "higher budget goes on from here"
+            )
+
+    def _without_key(self, text: str) -> str:
+        return text if self.key == _NO_KEY else text.replace(self.key, "(key)")
+
+
+def _address(server: Served, asker: str) -> str:
+    """Return the address of a server. Raises ServerError if there is none."""
+    address = server.url or os.environ.get(ADDRESS_VARIABLE)
+    if not address:
+        raise ServerError(f"{asker} has no url, and the environment variable {ADDRESS_VARIABLE} is not set; set one")
+    return address
+
+
+def _key(server: Served, asker: str) -> str:
+    """Return the key of a server. Raises ServerError if its environment variable is not set."""
+    if server.api_key_variable is None:
+        return _NO_KEY
+    key = os.environ.get(server.api_key_variable, "").strip()
+    if not key:
+        raise ServerError(f"{asker}: the environment variable {server.api_key_variable}, the key, is not set")
+    return key
+
+
+def _log(answers: Sequence[Answer], asker: str) -> None:
+    """Log which models answered, how many answers were cut, and why requests failed."""
+    responses = [answer for answer in answers if isinstance(answer, Response)]
+    for model, number in Counter(response.model for response in responses).items():
+        logger.info("%s: %d responses of %s", asker, number, model or "a model that the server does not name")
+    for reason, number in Counter(answer.reason for answer in answers if isinstance(answer, Failure)).most_common(5):
+        logger.warning("%s: %d requests failed: %s", asker, number, reason)
+    for what, number in {
+        "responses were in the cache": sum(response.cached for response in responses),
+        "responses end at max_tokens": sum(response.is_cut for response in responses),
+    }.items():
+        logger.info("%s: %d of %d %s", asker, number, len(answers), what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the lines of single requests and retries out of the log within the block; retries are counted."""
+    loggers = [logging.getLogger(name) for name in ("httpx2", "openai")]
+    levels = [each.level for each in loggers]
+    try:
+        for each in loggers:
+            each.setLevel(logging.WARNING)
+        yield
+    finally:
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)
