@@ -28,13 +28,18 @@ PROVENANCE = {"config": "toy", "seed": 1, "commit": "abc"}
 @pytest.fixture
 def results(tmp_path) -> Path:
     """What four jobs wrote of themselves; one used a GPU, one ran where nobody could tell its memory."""
-    folder = tmp_path / "results"
-    no_gpu = (0.0, 0.0, "CPU")
+    return written(tmp_path / "results")
+
+
+def written(folder: Path, *others: tuple) -> Path:
+    no_requests = (0, 0, 0, 0.0)
+    no_gpu = (0.0, 0.0, "CPU", *no_requests)
     jobs = [
-        ("train_encoder", "a", 262.37, 244.1, 1401.88, 500.0, 4096.0, "NVIDIA H100"),
+        ("train_encoder", "a", 262.37, 244.1, 1401.88, 500.0, 4096.0, "NVIDIA H100", *no_requests),
         ("train_encoder", "b", 100.0, 90.0, 900.5, *no_gpu),
         ("score_nlg", "base/main", 10.5, None, None, *no_gpu),
         ("check_claims", "", 2.0, 1.5, 80.0, *no_gpu),
+        *others,
     ]
     for job in jobs:
         path = folder / "cost" / Path(*job[:2]).with_suffix(".parquet")
@@ -50,6 +55,7 @@ def test_every_job_is_a_row(results):
     assert rows["train_encoder", "a"] == {
         "rule": "train_encoder", "job": "a", "seconds": 262.37, "cpu_seconds": 244.1, "memory_mb": 1401.88,
         "gpu_seconds": 500.0, "gpu_memory_mb": 4096.0, "device": "NVIDIA H100",
+        "requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0,
     }  # fmt: skip
     assert rows["score_nlg", "base/main"]["memory_mb"] is None
     assert rows["train_encoder", "b"]["gpu_seconds"] == 0.0
@@ -57,9 +63,10 @@ def test_every_job_is_a_row(results):
 
 def test_an_earlier_version_did_not_measure_memory(results):
     path = results / "cost" / "train_encoder" / "a.parquet"
-    pq.write_table(pq.ParquetFile(path).read().drop_columns("memory_mb"), path)
+    pq.write_table(pq.ParquetFile(path).read().drop_columns(["memory_mb", "price"]), path)
     (row,) = (row for row in measured_jobs(results) if row["job"] == "a")
-    assert (row["memory_mb"], row["gpu_seconds"]) == (None, 500.0)
+    assert (row["memory_mb"], row["gpu_seconds"], row["price"]) == (None, 500.0, None)
+    assert estimate([("train_encoder", "a")], [row])["seconds"].item() == 262.37
 
 
 def test_rules_are_summed_in_their_stages(results):
@@ -76,6 +83,25 @@ def test_rules_are_summed_in_their_stages(results):
         "all", "4", "0:06:15", "0:05:36", "0:08:20", "1402 MB", "4096 MB", "CPU, NVIDIA H100",
     ]  # fmt: skip
     assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
+
+
+ASKED = ("request_captions", "served/main", 20.0, 2.0, 90.0, 0.0, 0.0, "CPU", 1600, 1_234_567, 8_000, 1.2505)
+
+
+def test_requests_to_servers_have_columns_of_their_own(tmp_path):
+    assert not any("price" in column.heading for column in cost_table([], STAGES, PROVENANCE).columns)
+    table = cost_table(measured_jobs(written(tmp_path, ASKED)), STAGES, PROVENANCE)
+    shown = {block.rows[-1][0].text: [cell.text for cell in block.rows[-1]][-4:] for block in table.blocks}
+    assert shown["all"] == ["1,600", "1,234,567", "8,000", "1.25"]
+    assert [cell.text for cell in table.blocks[0].rows[0]][-4:] == ["–"] * 4  # noqa: RUF001
+    assert sum(record["price"] for record in table.records) == 1.2505
+    assert any("cost nothing again" in note for note in table.notes)
+
+
+def test_the_price_of_requests_is_estimated(tmp_path):
+    earlier = measured_jobs(written(tmp_path, ASKED))
+    text = estimate_text(estimate([("request_captions", "served/other"), ("train_encoder", "a")], earlier), 1, 1)
+    assert "Requests to servers: 1.25 in sum, in the currency of the config." in text
 
 
 @pytest.mark.parametrize("bucket", [False, True])
@@ -116,6 +142,7 @@ def test_pending_jobs_cost_what_they_or_their_like_did(results):
 )
 def test_the_least_time(jobs, gpus, least):
     columns = {"jobs": [3, 1, 2], "seconds": [60.0, 40.0, None], "gpu_seconds": [60.0, 0.0, None]}
+    columns["price"] = [0.0, 0.0, None]
     estimates = pd.DataFrame({**columns, "longest": [20.0, 40.0, None]}, ["a", "b", "c"])
     text = estimate_text(estimates, jobs, gpus)
     assert f"not before {least}." in text

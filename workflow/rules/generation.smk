@@ -1,6 +1,7 @@
-"""Generation: the captions of an evaluation, by a captioner or from a file.
+"""Generation: the captions of an evaluation, by a captioner, by a model behind a server, or from a file.
 
-Needs: a captioner and the features of every corpus of the evaluation, or files of captions made elsewhere.
+Needs: a captioner and the features of every corpus of the evaluation, or a model behind a server, or files of captions
+made elsewhere.
 """
 
 
@@ -115,6 +116,45 @@ rule join_captions:
         "join the captions of {wildcards.evaluation} by {wildcards.captioner}"
     script:
         "../scripts/join_captions.py"
+
+
+# Keys of a captioner behind a server that its captions depend on: not the address, the key, prices and limits.
+RESPONSE_KEYS = ("model", "parameters", "prompt", "system", "image_size", "answer")
+
+
+rule request_captions:
+    """Ask a model behind a server for captions of the images of an evaluation.
+
+    captions: captionlab.storage.schemas.GENERATED. Captions that the server did not give are empty
+    failures: captionlab.storage.schemas.FAILED_REQUESTS
+    """
+    input:
+        images=evaluated_images,
+        described=described_images,
+    output:
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        failures="results/failed_requests/{captioner}/{evaluation}.parquet",
+    log:
+        "results/logs/request_captions/{captioner}/{evaluation}.log",
+    wildcard_constraints:
+        captioner=graph.names_of("captioners", "endpoint"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=480,
+    params:
+        **graph.software("request_captions", "pillow"),
+        config=lambda wildcards: graph.block("captioners", wildcards.captioner, only=RESPONSE_KEYS),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
+        decoding=decoding,
+        seed=sampling_seed,
+    message:
+        "ask the server of {wildcards.captioner} for captions of {wildcards.evaluation}"
+    script:
+        "../scripts/request_captions.py"
 
 
 def caption_files(wildcards):

@@ -1,6 +1,5 @@
 """Prompts of models of the Hugging Face hub: how a processor writes a prompt, and how captions follow the prompt."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +15,11 @@ from torch import Tensor
 from captionlab.networks import hub
 from captionlab.networks.checkpoints import CheckpointError
 from captionlab.networks.tokenizer import Tokenizer
+from captionlab.texts.answers import caption_in
 
 # Files of a processor's folder that are not stored with the processor: they are stored with the captioner, or not
 # needed.
 _OTHERS = {"config.json", "tokenizer.json"}
-_SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 # Stands for a caption. Every tokenizer can write this word.
 _PROBE = "dog"
 
@@ -193,10 +192,7 @@ class AnswerTokenizer(Tokenizer):
         return [self._caption(text) for text in super().decode(tokens)]
 
     def _caption(self, answer: str) -> str:
-        text = answer.strip()
-        if self.first_sentence:
-            text = _SENTENCE.split(text, maxsplit=1)[0].strip()
-        return " ".join(text.split()[: self.max_words]) if self.max_words else text
+        return caption_in(answer, self.first_sentence, self.max_words)
 
 
 def processor_files(processor: Any) -> dict[str, str]:

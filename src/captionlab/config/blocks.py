@@ -16,6 +16,8 @@ POOL = "+"
 
 # Families of captioners without weights: their captions exist already or are constructed from other captions.
 GIVEN = {"file", "human", "constructed", JUDGED}
+# The family of captioners behind servers.
+ENDPOINT = "endpoint"
 # Where the block of a captioner names a decoding of its training.
 TRAINING_DECODINGS = (("objective", "decoding"), ("objective", "search"), ("validation", "decoding"))
 
@@ -28,8 +30,8 @@ def normalise(value: Any) -> Any:
 
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
-    """Return the kind of a captioner: file, human, constructed, judged, finetuned, imported or pretrained."""
-    if block.get("family") in GIVEN:
+    """Return the kind of a captioner: file, human, constructed, judged, endpoint, finetuned, imported or pretrained."""
+    if block.get("family") in {*GIVEN, ENDPOINT}:
         return str(block["family"])
     if "parent" in block:
         return "finetuned"

@@ -8,10 +8,12 @@ from annotated_types import Len
 from pydantic import Field, PositiveInt
 
 from captionlab import plugins
+from captionlab.config.blocks import ENDPOINT
 from captionlab.config.encoders import RUN, form_of
-from captionlab.config.model import FilePath, Model, Portion, Ref, Unique
+from captionlab.config.model import FilePath, Model, Portion, Ref, Text, Unique
 from captionlab.config.objectives import Prediction
 from captionlab.config.plugins import Cases, cases_by, plugin_models
+from captionlab.config.served import Served
 from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
 
 Corpus = Annotated[str, Ref("corpora")]
@@ -205,6 +207,25 @@ class CaptionFile(Captioner):
     )
 
 
+class Answer(Model):
+    """Part of the answer of a chat model that is the caption."""
+
+    first_sentence: bool = Field(False, description="whether only its first sentence is")
+    max_words: PositiveInt | None = Field(None, description="largest number of words")
+
+
+class ServedCaptioner(Captioner, Served):
+    """A model behind a server with OpenAI's interface of chats."""
+
+    family: Literal["endpoint"]
+    prompt: Text = Field(description="message of a user who shows the image")
+    system: Text | None = Field(None, description="message of the system before the message of the user")
+    image_size: PositiveInt = Field(
+        1024, description="most pixels of the longer side of an image; a larger image is made smaller before it is sent"
+    )
+    answer: Answer | None = Field(None, description="part of the answer that is the caption")
+
+
 class HumanCaptions(Captioner):
     """References as captions."""
 
@@ -270,7 +291,7 @@ class ConstructedCaptions(Captioner, Seeded):
 def made_models() -> dict[str, Any]:
     """Return the model of a captioner without published weights and without a parent, by its family."""
     given = {"file": CaptionFile, "human": HumanCaptions, "constructed": ConstructedCaptions}
-    return {**given, **plugin_models("captioners", "Trained")}
+    return {**given, ENDPOINT: ServedCaptioner, **plugin_models("captioners", "Trained")}
 
 
 def _models() -> dict[str, Any]:

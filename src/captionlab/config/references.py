@@ -10,6 +10,7 @@ from itertools import product
 
 from captionlab import plugins
 from captionlab.config.blocks import (
+    ENDPOINT,
     GIVEN,
     TRAINING_DECODINGS,
     Block,
@@ -75,7 +76,7 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
             yield f"captioners.{name} is its own ancestor ({circle}); one of them needs a family instead of a parent"
             return
         line.append(parent)
-    if len(line) > 1 and captioner_kind(blocks[line[-1]]) in GIVEN:
+    if len(line) > 1 and captioner_kind(blocks[line[-1]]) in {*GIVEN, ENDPOINT}:
         family = blocks[line[-1]]["family"]
         yield f"captioners.{name} cannot be finetuned: {line[-1]!r} is a {family} captioner and has no weights"
 
@@ -223,10 +224,14 @@ def _decoding_mistakes(config: Block, where: str, captioner: str, decoding: str)
     root, described = root_of(config, captioner), config["decodings"][decoding]
     block = config["captioners"][root]
     facts, asked = captioners().get(block.get("family", "")), described["max_tokens"]
-    if facts and facts.generates and described.get("rules", "transformers") != "transformers":
+    served = captioner_kind(block) == ENDPOINT
+    if served and described["kind"] == "beam":
+        yield f"{where}: decodings.{decoding} is a beam search, which the server of {captioner!r} does not have"
+    elif (served or (facts and facts.generates)) and described.get("rules", "transformers") != "transformers":
+        writer = "a server" if served else "`generate` of transformers"
         yield (
-            f"{where}: decodings.{decoding}.rules is {described['rules']!r}, and `generate` of transformers writes the "
-            f"captions of {captioner!r}; name a decoding without `rules`"
+            f"{where}: decodings.{decoding}.rules is {described['rules']!r}, and {writer} writes the captions of "
+            f"{captioner!r}; name a decoding without `rules`"
         )
     if facts is None or "architecture" not in block or not (parts := facts.longest):
         return

@@ -42,6 +42,7 @@ PLUMBING = frozenset(
         "jobs.provenance",
         "jobs.scripting",
         "jobs.slots",
+        "jobs.usage",
         "tracking.tracker",
         "tracking.updates",
     )

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -21,6 +22,7 @@ from captionlab.jobs.failures import advice, explanation
 from captionlab.jobs.progress import log_counts
 from captionlab.jobs.provenance import Job, working_on
 from captionlab.jobs.slots import reserved, visible_devices
+from captionlab.jobs.usage import usage
 from captionlab.storage import paths
 from captionlab.storage.schemas import COST
 from captionlab.storage.tables import write_table
@@ -121,6 +123,7 @@ def measured(rule: str, log: str | os.PathLike[str]) -> Iterator[None]:
         row["gpu_seconds"] = seconds * processes
         row["gpu_memory_mb"] = torch.cuda.max_memory_reserved() / 1e6
         row["device"] = torch.cuda.get_device_name()
+    row |= asdict(usage)
     write_table(file, COST, {column: [value] for column, value in row.items()})
 
 

@@ -84,6 +84,13 @@ GENERATED = TableSchema(
     log_prob=Column(_DOUBLE, "sum of the log-probabilities of its tokens, nats", nullable=True),
     confidence=Column(_DOUBLE, "geometric mean of the token probabilities, end included", nullable=True),
 )
+FAILED_REQUESTS = TableSchema(
+    "failed requests",
+    "a caption that a server did not give",
+    tuple(CAPTION_KEY),
+    **CAPTION_KEY,
+    reason=Column(_STRING, "what the server answered, or how the connection failed"),
+)
 TOKENS = TableSchema(
     "tokenised captions",
     "a caption after the tokeniser of the Penn treebank: lower case, no punctuation, joined by spaces",
@@ -219,6 +226,10 @@ COST = TableSchema(
     gpu_seconds=Column(_DOUBLE, "wall time times the GPUs that it used, s; 0 without a GPU"),
     gpu_memory_mb=Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Column(_STRING, "name of the GPU, or kind of processor"),
+    requests=Column(_LONG, "requests that a server answered; responses in the cache are none"),
+    input_tokens=Column(_LONG, "tokens of the prompts of the requests, with the tokens of images"),
+    output_tokens=Column(_LONG, "tokens of the answers to the requests"),
+    price=Column(_DOUBLE, "price of the requests, in the currency of the config; 0 where it names no price"),
 )
 
 

@@ -2,9 +2,15 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
-from captionlab.config.captioners import CaptionerFacts, ImportedCaptioner, ReadsPatchesOrPixels, TrainedCaptioner
+from captionlab.config.captioners import (
+    Answer,
+    CaptionerFacts,
+    ImportedCaptioner,
+    ReadsPatchesOrPixels,
+    TrainedCaptioner,
+)
 from captionlab.config.model import FilePath, Model
 
 FACTS = CaptionerFacts(
@@ -26,13 +32,6 @@ class Architecture(Model):
     vocabulary: Annotated[int, Field(ge=257)] = Field(
         description="largest number of tokens; 256 are bytes, one is the end"
     )
-
-
-class Answer(Model):
-    """Part of the answer of a chat model that is the caption."""
-
-    first_sentence: bool = Field(False, description="whether only its first sentence is")
-    max_words: PositiveInt | None = Field(None, description="largest number of words")
 
 
 class Imported(ReadsPatchesOrPixels, ImportedCaptioner):

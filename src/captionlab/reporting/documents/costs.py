@@ -33,17 +33,28 @@ COSTS = TableSchema(
     gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
+    requests=Stored(pa.int64(), "requests that a server answered; missing where unknown", nullable=True),
+    input_tokens=Stored(pa.int64(), "tokens of their prompts; missing where unknown", nullable=True),
+    output_tokens=Stored(pa.int64(), "tokens of their answers; missing where unknown", nullable=True),
+    price=Stored(pa.float64(), "their price, in the currency of the config; missing where unknown", nullable=True),
 )
 # Tables with running times. They differ between any two runs.
 TIMED_TABLES = frozenset({"cost", "checklist"})
 SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the other columns are shown as missing if no GPU was used
-SUMMED, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
+TIMES, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
+SERVED = ("requests", "input_tokens", "output_tokens", "price")
+SUMMED = (*TIMES, *SERVED)
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
+HEADINGS_OF_SERVED = ("requests", "tokens read", "tokens written", "price")
 NOTES = (
     "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. Time is "
     "summed over jobs, and jobs run at once, so the run itself took less.",
     "Jobs that were not finished when this table was made are missing: figures may be among them. Jobs whose results "
     "are still there count, also where the config no longer asks for them.",
+)
+NOTE_OF_SERVED = (
+    "Requests, tokens and prices are of responses that a server gave. Responses that an earlier job left in the cache "
+    "cost nothing again. Prices are in the currency of the config; a model without `price` costs 0."
 )
 RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 
@@ -74,32 +85,40 @@ def cost_table(rows: Sequence[Row], stages: Mapping[str, str], provenance: Mappi
     `stages` maps each rule to its stage, in order.
     """
     blocks, records = [], []
+    served = any(row["requests"] for row in rows)
     for stage in [*dict.fromkeys(stages.values()), "other"]:
         here = [row for row in rows if stages.get(row["rule"], "other") == stage]
         # In the order of the stage's file, which is the order of the work.
         rules = dict.fromkeys([*stages, *(row["rule"] for row in here)])
         sums = {rule: _sum(found) for rule in rules if (found := [row for row in here if row["rule"] == rule])}
         if sums:
-            blocks.append(Block([*map(_cells, sums, sums.values()), _cells("together", _sum(here))], stage))
+            sums_of_stage = {**sums, "together": _sum(here)}
+            blocks.append(Block([_cells(name, total, served) for name, total in sums_of_stage.items()], stage))
         records += [{"stage": stage, "rule": rule, **one} for rule, one in sums.items()]
-    blocks.append(Block([_cells("all", _sum(rows))], "the run"))
-    columns = [Column(heading, numeric=heading not in ("rule", "device")) for heading in HEADINGS]
+    blocks.append(Block([_cells("all", _sum(rows), served)], "the run"))
+    headings = [*HEADINGS, *(HEADINGS_OF_SERVED if served else ())]
+    columns = [Column(heading, numeric=heading not in ("rule", "device")) for heading in headings]
     description = "The jobs of each rule, with their times in sum and their memory at its highest."
     texts = ("cost", "What this run cost", description)
-    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, NOTES, provenance)
+    notes = [*NOTES, *([NOTE_OF_SERVED] if served else [])]
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
 
 
 def _sum(rows: Sequence[Row]) -> dict[str, Any]:
-    times = {name: sum(row[name] or 0.0 for row in rows) for name in SUMMED}
+    sums = {name: sum(row[name] or 0 for row in rows) for name in SUMMED}
     memory = {name: max((row[name] or 0.0 for row in rows), default=0.0) for name in HIGHEST}
-    return {"jobs": len(rows), **times, **memory, "device": ", ".join(sorted({row["device"] for row in rows} - {None}))}
+    return {"jobs": len(rows), **sums, **memory, "device": ", ".join(sorted({row["device"] for row in rows} - {None}))}
 
 
-def _cells(name: str, one: Mapping[str, Any]) -> list[Cell]:
-    used = {column: one[column] for column in (*SUMMED, *HIGHEST) if one[column] or column in SHOWN_AS_0}
-    times = [Cell(clock(used[column]), value=used[column]) if column in used else Cell(MISSING) for column in SUMMED]
+def _cells(name: str, total: Mapping[str, Any], served: bool) -> list[Cell]:
+    used = {column: total[column] for column in (*TIMES, *HIGHEST) if total[column] or column in SHOWN_AS_0}
+    times = [Cell(clock(used[column]), value=used[column]) if column in used else Cell(MISSING) for column in TIMES]
     memory = [Cell(f"{used[column]:.0f} MB") if column in used else Cell(MISSING) for column in HIGHEST]
-    return [Cell(name), Cell(str(one["jobs"])), *times, *memory, Cell(one["device"] or MISSING)]
+    cells = [Cell(name), Cell(str(total["jobs"])), *times, *memory, Cell(total["device"] or MISSING)]
+    if not served:
+        return cells
+    counts = [Cell(f"{total[column]:,}" if total["requests"] else MISSING) for column in SERVED[:-1]]
+    return [*cells, *counts, Cell(f"{total['price']:.4g}" if total["price"] else MISSING)]
 
 
 def clock(seconds: float) -> str:
@@ -114,12 +133,12 @@ def estimate(pending: Sequence[tuple[str, str]], earlier: Sequence[Row]) -> "pd.
 
     A job is estimated by its own earlier run, or else by the median over the rule's earlier jobs. `earlier` are rows of
     COSTS of one run or of several; the last row of a job counts. The result has a row for each rule: the number of
-    `jobs`, their summed `seconds` and `gpu_seconds`, and the `longest` job in seconds. Values are missing if no job of
-    the rule ever ran.
+    `jobs`, their summed `seconds`, `gpu_seconds` and `price`, and the `longest` job in seconds. Values are missing if
+    no job of the rule ever ran.
     """
-    key, times = ["rule", "job"], ["seconds", "gpu_seconds"]
+    key, times = ["rule", "job"], ["seconds", "gpu_seconds", "price"]
     known = pd.DataFrame([*earlier], columns=[*key, *times]).drop_duplicates(key, keep="last")
-    known = known.astype(dict.fromkeys(times, float))
+    known = known.astype(dict.fromkeys(times, float)).fillna({"price": 0.0})
     jobs = pd.DataFrame([*pending], columns=key)
     usual = jobs[["rule"]].join(known.groupby("rule")[times].median(), on="rule")
     each = jobs.merge(known, "left", on=key).fillna(usual)
@@ -143,6 +162,8 @@ def estimate_text(estimates: "pd.DataFrame", cores: int, gpus: int) -> str:
         return "\n".join([*lines, "Name a run that was, of a smaller config perhaps, by --earlier FOLDER."]) + "\n"
     lines += ["", f"{jobs} jobs, {clock(seconds)} in sum, {clock(gpu_seconds)} of GPU."]
     lines.append(f"With {cores} jobs at once and {gpus} of them on a GPU: not before {clock(least)}.")
+    if (price := measured["price"].sum()) > 0:
+        lines.append(f"Requests to servers: {price:.4g} in sum, in the currency of the config.")
     if len(unknown := estimates.index.difference(measured.index, sort=False)):
         lines.append(f"Never measured and not in the sum: {', '.join(unknown)}.")
     return "\n".join(lines) + "\n"
