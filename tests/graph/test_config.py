@@ -240,7 +240,7 @@ def test_the_example_is_accepted():
         ("captioners.base.encoder", "clap", "captioners.base.encoder is 'clap', which is not among the encoders"),
         ("captioners.child.parent", "bass", "did you mean 'base'?"),
         ("captioners.child.parent", "child", "captioners.child is its own ancestor (child -> child)"),
-        ("captioners.child.parent", "mine", "'mine' is a file captioner and has no weights"),
+        ("captioners.child.parent", "mine", "'mine' is of the family file and has no weights"),
         (
             "captioners.child.optimizer.batch",
             3,

@@ -95,7 +95,7 @@ def test_requests_to_servers_have_columns_of_their_own(tmp_path):
     assert shown["all"] == ["1,600", "1,234,567", "8,000", "1.25"]
     assert [cell.text for cell in table.blocks[0].rows[0]][-4:] == ["–"] * 4  # noqa: RUF001
     assert sum(record["price"] for record in table.records) == 1.2505
-    assert any("cost nothing again" in note for note in table.notes)
+    assert any("cost nothing again" in note for note in table.footnotes)
 
 
 def test_the_price_of_requests_is_estimated(tmp_path):

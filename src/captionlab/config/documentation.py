@@ -70,6 +70,7 @@ def parts() -> dict[str, Any]:
         **families,
         "captioner_finetuned": captioners.FinetunedCaptioner,
         "captioner_file": captioners.CaptionFile,
+        "captioner_endpoint": captioners.ServedCaptioner,
         "captioner_human": captioners.HumanCaptions,
         "captioner_constructed": captioners.ConstructedCaptions,
         "regions": Cased("source", corpora.REGIONS),

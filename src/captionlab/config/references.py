@@ -78,7 +78,7 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
         line.append(parent)
     if len(line) > 1 and captioner_kind(blocks[line[-1]]) in {*GIVEN, ENDPOINT}:
         family = blocks[line[-1]]["family"]
-        yield f"captioners.{name} cannot be finetuned: {line[-1]!r} is a {family} captioner and has no weights"
+        yield f"captioners.{name} cannot be finetuned: {line[-1]!r} is of the family {family} and has no weights"
 
 
 def _captioner_mistakes(config: Block, name: str, block: Block) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Models behind servers with OpenAI's interface of chats, such as vLLM, SGLang, llama.cpp and hosted models."""
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,9 @@ from captionlab.config.model import Model, Share, Text
 
 # The environment variable of an address that a config does not name, as in the client of OpenAI.
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
+
+# Parameters of a request that its sender sets.
+_RESERVED = {"messages", "model", "n", "stream"}
 
 
 def _checked_address(address: str) -> str:
@@ -58,7 +62,7 @@ class Served(Model):
     parameters: dict[str, Any] | None = Field(
         None,
         description="further parameters of every request, as the server names them, such as `chat_template_kwargs: "
-        "{enable_thinking: false}`",
+        "{enable_thinking: false}`; null takes a parameter out, as in `max_tokens: null, max_completion_tokens: 60`",
     )
     api_key_variable: Annotated[Text, AfterValidator(_checked_variable)] | None = Field(
         None, description="environment variable that has the key of the server; without it no key is sent"
@@ -79,6 +83,14 @@ class Served(Model):
     max_failed: Share = Field(
         0.01, description="share of the requests of a job that may fail for good; above it the job stops"
     )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for a budget without a price, and for parameters that captionlab sets itself."""
+        yield from super().mistakes(config)
+        if self.budget is not None and self.price is None:
+            yield "{place}.budget needs a price; add `price: {input: ..., output: ...}`"
+        for key in sorted(_RESERVED & {*(self.parameters or {})}):
+            yield f"{{place}}.parameters.{key} is set by captionlab; drop it"
 
 
 # Keys that no response depends on. If they change, nothing runs again.

@@ -46,7 +46,7 @@ def request_captions(
     for corpus, (ids, table) in images.items():
         rows = {row["image_id"]: row for row in read_table(table, IMAGES, ["image_id", *LOCATION]).to_pylist()}
         for image_id, index in product(ids, range(decoding.captions_per_image)):
-            parameters = {**decoding_parameters(decoding, seed + index), **(captioner.parameters or {})}
+            parameters = decoding_parameters(decoding, seed + index)
             keys.append({"corpus": corpus, "image_id": image_id, "caption_index": index})
             requests.append(Request(_messages(captioner, rows[image_id]), parameters))
     answers = ask(captioner, requests, f"captioners.{name}")

@@ -34,7 +34,8 @@ def ask(server: Served, requests: Sequence[Request], asker: str) -> list[Answer]
     """Return the response to each request, in order; a Failure where a request failed for good.
 
     Responses in the cache are not asked for again, and each response is in the cache as soon as it is there, so a job
-    that was killed goes on where it was. `asker` is the place of the model in the config, for messages. Raises
+    that was killed goes on where it was. `parameters` of the config are added to the parameters of each request.
+    `asker` is the place of the model in the config, for messages. Raises
     ServerError, whose message has no key, if the server cannot be asked, if more requests failed than `max_failed`
     allows, or if the responses would cost more than `budget`.
     """
@@ -50,7 +51,8 @@ class _Asking:
     """The state of a call of `ask`."""
 
     def __init__(self, server: Served, requests: Sequence[Request], asker: str):
-        self.server, self.requests, self.asker = server, requests, asker
+        self.server, self.asker = server, asker
+        self.requests = [request.with_parameters(server.parameters or {}) for request in requests]
         self.address, self.key = _address(server, asker), _key(server, asker)
         self.answers: list[Answer | None] = [None] * len(requests)
         self.heard = False  # whether the server ever sent a response

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from captionlab.config.evaluations import Decoding, Sample
@@ -47,6 +47,11 @@ class Request:
     messages: Sequence[Message]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """parameters of the answer, as OpenAI's interface names them, such as max_tokens, temperature and seed"""
+
+    def with_parameters(self, others: Mapping[str, Any]) -> "Request":
+        """Return the request with other parameters on top; a parameter that is None there is taken out."""
+        parameters = {name: value for name, value in {**self.parameters, **others}.items() if value is not None}
+        return replace(self, parameters=parameters)
 
     def key(self, model: str) -> str:
         """Return a digest, 32 hexadecimal digits, of all that a response of `model` depends on."""
