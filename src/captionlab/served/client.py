@@ -6,9 +6,10 @@ The package `openai` sends requests and repeats them after 408, 429, 5xx, broken
 import asyncio
 import logging
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import openai
 
@@ -55,6 +56,8 @@ class _Asking:
         self.requests = [request.with_parameters(server.parameters or {}) for request in requests]
         self.address, self.key = _address(server, asker), _key(server, asker)
         self.answers: list[Answer | None] = [None] * len(requests)
+        # One for each different request, so that equal requests are asked one after the other, the second the cache.
+        self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.heard = False  # whether the server ever sent a response
         self.answered = self.failed = 0
         self.price = 0.0  # of all responses, of the cache too
@@ -72,38 +75,62 @@ class _Asking:
                 await self._answer(client, range(first, len(self.requests)), bar.update)
 
     async def _answer(self, client: openai.AsyncOpenAI, numbers: range, done: Callable[[], object]) -> None:
-        """Answer the requests of these numbers, as many at the same time as the server may be asked."""
+        """Answer the requests of these numbers, as many at the same time as the server may be asked.
+
+        Raises ServerError if the budget is spent, after the responses that were under way.
+        """
         waiting = iter(numbers)
 
         async def work() -> None:
             for number in waiting:
-                self._record(number, await self._one(client, self.requests[number]))
+                answer = await self._one(client, self.requests[number])
+                if answer is None:
+                    return
+                self._record(number, answer)
                 done()
 
         await asyncio.gather(*(work() for _ in range(min(self.server.concurrency, len(numbers)))))
+        if any(self.answers[number] is None for number in numbers):
+            raise ServerError(
+                f"{self.asker}: {self.answered} of {len(self.requests)} requests cost {self.price:.4g}, and more would "
+                f"cost more than the budget of {self.server.budget:g}; all responses so far are kept, so a higher "
+                "budget goes on from here"
+            )
 
-    async def _one(self, client: openai.AsyncOpenAI, request: Request) -> Answer:
-        """Return the response to a request, from the cache or from the server."""
+    async def _one(self, client: openai.AsyncOpenAI, request: Request) -> Answer | None:
+        """Return the response to a request, from the cache or from the server; None if the budget is spent."""
         key = await asyncio.to_thread(request.key, self.server.model)
-        if kept := await asyncio.to_thread(kept_response, key):
-            return kept
-        self._check_budget()
-        body = await asyncio.to_thread(request.body, self.server.model)
+        async with self.locks[key]:
+            if kept := await asyncio.to_thread(kept_response, key):
+                return kept
+            if self._is_spent():
+                return None
+            body = await asyncio.to_thread(request.body, self.server.model)
+            answer = await self._sent(client, body)
+            if isinstance(answer, Response):
+                self.heard = True
+                await asyncio.to_thread(keep_response, key, answer)
+                usage.add(Usage(1, *answer.tokens, self._price(answer)))
+        return answer
+
+    async def _sent(self, client: openai.AsyncOpenAI, body: dict[str, Any]) -> Answer:
+        """Return the response of the server. Raises ServerError without its cause, which may have the key."""
         try:
             sent = await client.chat.completions.with_raw_response.create(**body)
+        except openai.APIStatusError as error:
+            failure = self._refused(error)
+        except openai.APIConnectionError as error:  # a timeout, too
+            failure = self._broken(error)
+        else:
             for _ in range(sent.retries_taken):
                 count("requests that were sent again")
-            response = Response.read(sent.content)
-        except ResponseError as error:
-            return Failure(self._without_key(str(error)))
-        except openai.APIStatusError as error:
-            return self._refused(error)
-        except openai.APIConnectionError as error:  # a timeout, too
-            return self._broken(error)
-        self.heard = True
-        await asyncio.to_thread(keep_response, key, response)
-        usage.add(Usage(1, *response.tokens, self._price(response)))
-        return response
+            try:
+                return Response.read(self._without_key(sent.content.decode(errors="replace")))
+            except ResponseError as error:
+                failure = Failure(str(error))
+        if isinstance(failure, ServerError):
+            raise failure
+        return failure
 
     def _record(self, number: int, answer: Answer) -> None:
         self.answers[number] = answer
@@ -118,22 +145,22 @@ class _Asking:
                 f"({self.server.max_failed:g}) allows; the last one: {answer.reason}. All responses so far are kept"
             )
 
-    def _refused(self, error: openai.APIStatusError) -> Failure:
-        """Return the failure of a request that the server refused. Raises ServerError if it refuses all requests."""
+    def _refused(self, error: openai.APIStatusError) -> Failure | ServerError:
+        """Return the failure of a request that the server refused; a ServerError if it refuses all requests."""
         if error.status_code in (401, 403):  # the message of the server may have a part of the key
             variable = self.server.api_key_variable
             wrong = f"the key in {variable}" if variable else "requests without a key; set api_key_variable"
-            raise ServerError(f"{self.asker}: {self.address} refuses {wrong} (HTTP {error.status_code})")
-        reason = self._without_key(f"HTTP {error.status_code}: {' '.join(error.response.text[:300].split())}")
+            return ServerError(f"{self.asker}: {self.address} refuses {wrong} (HTTP {error.status_code})")
+        reason = f"HTTP {error.status_code}: {' '.join(self._without_key(error.response.text)[:300].split())}"
         if error.status_code == 404:
-            raise ServerError(
+            return ServerError(
                 f"{self.asker}: {self.address} does not know the model {self.server.model!r}, or the address lacks its "
                 f"end, such as /v1 ({reason})"
             )
         return Failure(reason)
 
-    def _broken(self, error: openai.APIConnectionError) -> Failure:
-        """Return the failure of a request without a response. Raises ServerError if there never was a response."""
+    def _broken(self, error: openai.APIConnectionError) -> Failure | ServerError:
+        """Return the failure of a request without a response; a ServerError if there never was a response."""
         tries = f"{self.server.retries + 1} times"
         if isinstance(error, openai.APITimeoutError):
             reason = f"no response in {self.server.timeout:g} s, {tries}"
@@ -142,7 +169,7 @@ class _Asking:
             reason = f"no connection, {tries}: {error.__cause__ or error}"
             hint = "start a server, or set url to the address of one that runs (docs/served.md)"
         if not self.heard:
-            raise ServerError(f"{self.asker}: nothing answers at {self.address}: {reason}; {hint}")
+            return ServerError(f"{self.asker}: nothing answers at {self.address}: {reason}; {hint}")
         return Failure(reason)
 
     def _price(self, response: Response) -> float:
@@ -155,6 +182,12 @@ class _Asking:
         """Log what all requests would cost, by the first ones. Raises ServerError if that is above the budget."""
         if not first or not self.answered:
             return
+        responses = [answer for answer in self.answers if isinstance(answer, Response)]
+        if self.server.budget is not None and not any(sum(response.tokens) for response in responses):
+            raise ServerError(
+                f"{self.asker}: {self.address} does not state the tokens of its responses (usage), so their price "
+                "is unknown; remove budget"
+            )
         whole = self.price / self.answered * len(self.requests)
         logger.info(
             "%s: %d requests will cost about %.4g, by the first %d", self.asker, len(self.requests), whole, first
@@ -165,17 +198,12 @@ class _Asking:
                 f"the budget is {self.server.budget:g}; raise it, or ask about fewer images (limit)"
             )
 
-    def _check_budget(self) -> None:
-        """Raise ServerError if another request could cost more than what is left of the budget."""
+    def _is_spent(self) -> bool:
+        """Return whether another request could cost more than the budget, with the requests that are under way."""
         if self.server.budget is None or not self.answered:
-            return
-        under_way = min(self.server.concurrency, len(self.requests))
-        if self.price + under_way * self.price / self.answered > self.server.budget:
-            raise ServerError(
-                f"{self.asker}: {self.answered} of {len(self.requests)} requests cost {self.price:.4g}, and with "
-                f"those under way the budget of {self.server.budget:g} is spent; all responses so far are kept, so a "
-                "higher budget goes on from here"
-            )
+            return False
+        under_way = min(self.server.concurrency, len(self.requests) - self.answered - self.failed)
+        return self.price + under_way * self.price / self.answered > self.server.budget
 
     def _without_key(self, text: str) -> str:
         return text if self.key == _NO_KEY else text.replace(self.key, "(key)")
