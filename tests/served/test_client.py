@@ -125,8 +125,17 @@ UNANSWERED = {
     "no choice": (Reply(b'{"choices": []}'), "JSON without choices"),
     "a list": (Reply(b"[]"), "JSON without choices"),
     "null": (chat(None, finish_reason="length"), r"an answer without content \(finish_reason: length\)"),
-    "blank": (chat(" \n"), r"an answer without content \(finish_reason: stop\)"),
+    "blank": (chat(" \n", finish_reason="length"), r"an answer without content \(finish_reason: length\)"),
 }
+
+
+def test_a_blank_answer_that_the_model_ended_is_an_answer(caplog):
+    with (
+        chat_server(lambda body: chat(" ") if question(body) == "question 3" else echo(body)) as server,
+        caplog.at_level("INFO"),
+    ):
+        assert texts(ask(served(server), requests(10), ASKER))[3] == " "
+    assert f"{ASKER}: 1 of 10 responses are blank" in caplog.text
 
 
 @pytest.mark.parametrize(("bad", "match"), UNANSWERED.values(), ids=UNANSWERED)

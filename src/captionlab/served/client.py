@@ -236,6 +236,7 @@ def _log(answers: Sequence[Answer], asker: str) -> None:
         logger.warning("%s: %d requests failed: %s", asker, number, reason)
     for what, number in {
         "responses were in the cache": sum(response.cached for response in responses),
+        "responses are blank": sum(not response.text.strip() for response in responses),
         "responses end at max_tokens": sum(response.is_cut for response in responses),
     }.items():
         logger.info("%s: %d of %d %s", asker, number, len(answers), what)

@@ -38,7 +38,11 @@ class Response:
 
     @classmethod
     def read(cls, text: str | bytes) -> "Response":
-        """Return a response that a server sent. Raises ResponseError if it is not JSON, or has no answer."""
+        """Return a response that a server sent. Raises ResponseError if it is not JSON, or has no answer.
+
+        A blank answer that the model ended itself is an answer. A blank answer that was cut is none: the model used up
+        its tokens before the answer, perhaps by thinking.
+        """
         try:
             content = json.loads(text)
         except ValueError:
@@ -48,8 +52,8 @@ class Response:
             answer = content["choices"][0]["message"]["content"]
         except (KeyError, IndexError, TypeError):
             raise ResponseError(f"JSON without choices[0].message.content: {str(content)[:100]}") from None
-        if not isinstance(answer, str) or not answer.strip():
-            end = content["choices"][0].get("finish_reason")
+        end = content["choices"][0].get("finish_reason")
+        if not isinstance(answer, str) or (not answer.strip() and end != "stop"):
             raise ResponseError(f"an answer without content (finish_reason: {end})")
         return cls(content)
 
