@@ -6,14 +6,14 @@ import os
 import subprocess
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from support.chat_server import chat, chat_server, images_of, refusal
 from support.small import start
 
+from captionlab.jobs.tracing import main
 from captionlab.storage import paths
 from captionlab.storage.schemas import FAILED_REQUESTS, GENERATED
-from captionlab.storage.tables import read_table
+from captionlab.storage.tables import read_metadata, read_table
 
 pytestmark = pytest.mark.slow
 SECRET = "sk-5ecre7-0f-a-us3r"
@@ -76,9 +76,15 @@ def test_captions_and_failures_are_tables(finished):
     assert 0 < len(failures) < 12
     assert empty == [row["image_id"] for row in failures]
     assert all("HTTP 400" in row["reason"] and "(key)" in row["reason"] for row in failures)
-    metadata = pq.read_schema(place / "captions" / "served" / "main.parquet").metadata
-    assert json.loads(metadata[b"models"]) == ["stand-in fp-1"]
-    assert json.loads(metadata[b"device"]) == "server of tiny"
+    assert read_metadata(place / "captions" / "served" / "main.parquet")["device"] == "server of tiny"
+
+
+def test_the_provenance_names_the_model_that_answered(finished, monkeypatch, capsys):
+    monkeypatch.chdir(finished[0] / "run")
+    main(["results/captions/served/main.parquet"])
+    assert "by request_captions" in capsys.readouterr().out.splitlines()[0]
+    main(["--full", "results/captions/served/main.parquet"])
+    assert json.loads(capsys.readouterr().out)["served"] == ["stand-in fp-1"]
 
 
 def test_the_server_got_each_request_once(finished):

@@ -21,6 +21,6 @@ def main(snakemake):
         for corpus, split, table in zip(params.corpora, params.splits, snakemake.input.images, strict=True)
     }
     served = request_captions(captioner, name, images, read_decoding(params.decoding), params.seed)
-    metadata = {"decoding": dict(params.decoding), "device": f"server of {captioner.model}", "models": served.models}
+    metadata = {"decoding": dict(params.decoding), "device": f"server of {captioner.model}"}
     write_table(snakemake.output.captions, GENERATED, served.captions, metadata)
-    write_table(snakemake.output.failures, FAILED_REQUESTS, served.failures, {"models": served.models})
+    write_table(snakemake.output.failures, FAILED_REQUESTS, served.failures)

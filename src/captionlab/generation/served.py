@@ -11,7 +11,7 @@ from captionlab.generation.captions import one_line
 from captionlab.images.locations import LOCATION
 from captionlab.served.client import Answer, ask
 from captionlab.served.requests import Message, Picture, Request, decoding_parameters
-from captionlab.served.responses import Failure, Response
+from captionlab.served.responses import Failure
 from captionlab.storage.schemas import IMAGES
 from captionlab.storage.tables import read_table
 from captionlab.texts.answers import caption_in, cut_after
@@ -25,8 +25,6 @@ class ServedCaptions:
     """rows of GENERATED; the caption is empty where a request failed"""
     failures: list[dict[str, Any]]
     """rows of FAILED_REQUESTS"""
-    models: list[str]
-    """models that answered, as the server names them, with their system fingerprints"""
 
 
 def request_captions(
@@ -55,7 +53,6 @@ def request_captions(
     return ServedCaptions(
         [{**key, "caption": _caption(answer, captioner, decoding), **unknown} for key, answer in answered],
         [{**key, "reason": answer.reason} for key, answer in answered if isinstance(answer, Failure)],
-        sorted({answer.model for answer in answers if isinstance(answer, Response)}),
     )
 
 

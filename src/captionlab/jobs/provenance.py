@@ -42,6 +42,8 @@ _jobs: list[tuple[Job, dict[str, str]]] = []
 # The running part of the job, and the inputs of each output that a part made.
 _parts: list["PartInputs"] = []
 _sources: dict[str, list[str]] = {}
+# The models behind servers that answered the job.
+_served: set[str] = set()
 
 
 class PartInputs(Mapping[str, Any]):
@@ -82,12 +84,14 @@ def working_on(job: Job) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         outputs = {_name(file): digest(file) for file in job.outputs}
         with replacing(path) as partial:
-            sources = {"sources": _sources} if _sources else {}
-            text = json.dumps({**current(), "outputs": outputs, **sources}, indent=2, sort_keys=True)
+            others = {"sources": _sources, "served": sorted(_served)}
+            known = {name: value for name, value in others.items() if value}
+            text = json.dumps({**current(), "outputs": outputs, **known}, indent=2, sort_keys=True)
             partial.write_text(text + "\n", encoding="utf-8")
     finally:
         _jobs.pop()
         _sources.clear()
+        _served.clear()
         _describe.cache_clear()
 
 
@@ -99,6 +103,11 @@ def part_of(inputs: Any) -> Iterator[PartInputs]:
         yield _parts[-1]
     finally:
         _parts.pop()
+
+
+def answered_by(models: Iterable[str]) -> None:
+    """Record models behind servers that answered the running job, as the servers name them."""
+    _served.update(models)
 
 
 def read_so_far() -> dict[str, str]:

@@ -73,7 +73,8 @@ def main(arguments: list[str] | None = None) -> None:
     for depth, path, known in found:
         about = "changed or deleted since" if known.get("changed") else ""
         if "rule" in known:
-            about = f"by {known['rule']}, commit {known['commit']}, {known['device']}"
+            served = [f"served by {model}" for model in known.get("served", [])]
+            about = ", ".join([f"by {known['rule']}", f"commit {known['commit']}", known["device"], *served])
         print("  " * depth + path + (f": {about}" if about else ""))
 
 

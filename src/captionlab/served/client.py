@@ -15,6 +15,7 @@ import openai
 
 from captionlab.config.served import ADDRESS_VARIABLE, Served
 from captionlab.jobs.progress import Bar, count
+from captionlab.jobs.provenance import answered_by
 from captionlab.jobs.usage import Usage, usage
 from captionlab.served.requests import Request
 from captionlab.served.responses import Failure, Response, ResponseError, keep_response, kept_response
@@ -44,6 +45,7 @@ def ask(server: Served, requests: Sequence[Request], asker: str) -> list[Answer]
     with _quiet():
         asyncio.run(asking.run())
     answers = [answer for answer in asking.answers if answer is not None]
+    answered_by({answer.model for answer in answers if isinstance(answer, Response)} - {""})
     _log(answers, asker)
     return answers
 
