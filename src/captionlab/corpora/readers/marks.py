@@ -52,7 +52,7 @@ class MarkedCaptions:
         return usable
 
     def log(self, file: Path) -> None:
-        """Log how many captions of a file or folder were left out, and how many images, which have no other captions."""
+        """Log how many captions of a file or folder were left out, and how many images that have no others."""
         if self._counts:
             marked = " and ".join(f"{number} captions marked {mark}" for mark, number in sorted(self._counts.items()))
             alone = f", and {self._images} images that have no other captions" if self._images else ""
