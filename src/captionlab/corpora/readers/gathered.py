@@ -30,7 +30,8 @@ class Gathered(Generic[Caption]):
         found = self._rows.execute("SELECT first, split FROM images WHERE image = ?", (image,))
         first, split_before = found.fetchone()
         # The first row of an image has no caption, so that images without captions are stored, too.
-        for caption in [*([None] if new else []), *captions]:
+        texts: list[str | None] = [*([None] if new else []), *captions]
+        for caption in texts:
             row = (first, self._number, image, split, None if caption is None else _storable(caption))
             self._rows.execute("INSERT INTO captions VALUES (?, ?, ?, ?, ?)", row)
             self._number += 1

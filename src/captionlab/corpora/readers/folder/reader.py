@@ -49,15 +49,15 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 "take the column `split` out, or `splits` out of the config"
             )
         # A row may have no caption, but it adds its image to the corpus.
-        captions = [None] if marked.leave_out(row, where) else _captions(row, where)
+        captions: list[str | None] = [None] if marked.leave_out(row, where) else [*_captions(row, where)]
         first = gathered.add(position, name, captions, split)
         if split not in ("", first):
             raise CorpusError(
                 f"{where}: the split of {name!r} is {split!r} here and {first!r} in its first row; rows of one image "
                 "need one split"
             )
-    for name, split, captions in gathered.images():
-        if (usable := marked.usable(captions)) is not None:
+    for name, split, of_image in gathered.images():
+        if (usable := marked.usable(of_image)) is not None:
             yield _entry(folder, name, split, usable, shares)
     marked.log(path)
     if unnamed := sum(name not in gathered for name in photographs(folder, "", PassedOver())):
