@@ -24,16 +24,8 @@ from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
-from captionlab.study.pages import (
-    ORIGINS,
-    SIZE,
-    consent_text,
-    file_name,
-    pictures,
-    read_template,
-    review_page,
-    study_page,
-)
+from captionlab.study import pages
+from captionlab.study.pages import SIZE, consent_text, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
 from captionlab.study.stimuli import IMAGES_OF_SCREEN, StudyError
@@ -97,7 +89,7 @@ def test_the_page_needs_nothing_from_elsewhere():
 
 def test_the_consent_text_says_where_the_images_come_from():
     text = (RESOURCES / "consent.txt").read_text(encoding="utf-8")
-    texts = {origin: consent_text(text, origin, "our-photos") for origin in ORIGINS}
+    texts = {origin: consent_text(text, origin, "our-photos") for origin in pages.ORIGINS}
     assert "a computer program rendered" in texts["rendered"]
     assert "upsetting" not in texts["rendered"]
     assert "a published data set" in texts["published"]

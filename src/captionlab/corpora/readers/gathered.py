@@ -26,7 +26,8 @@ class Gathered(Generic[Caption]):
 
     def add(self, position: int, image: str, captions: Sequence[Caption], split: str = "") -> str:
         """Store the captions of a row about an image, and return the split of the first row about this image."""
-        new: int = self._rows.execute("INSERT OR IGNORE INTO images VALUES (?, ?, ?)", (image, position, split)).rowcount
+        insert = "INSERT OR IGNORE INTO images VALUES (?, ?, ?)"
+        new: int = self._rows.execute(insert, (image, position, split)).rowcount
         found = self._rows.execute("SELECT first, split FROM images WHERE image = ?", (image,))
         first, split_before = found.fetchone()
         # The first row of an image has no caption, so that images without captions are stored, too.
