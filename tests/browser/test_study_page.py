@@ -79,7 +79,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
     write_pictures(pictures(table.filter(pc.is_in(table["image_id"], pc.unique([*needed])))), [folder / "images"])
     template, consent = (
         read_template(RESOURCES / "page.html"),
-        consent_text((RESOURCES / "consent.txt").read_text(), "toyworld"),
+        consent_text((RESOURCES / "consent.txt").read_text(), "rendered", "toy"),
     )
     server = Server(folder)
     (folder / "index.html").write_text(study_page(template, STUDY, SCREENS, consent, None))

@@ -288,7 +288,7 @@ def test_marked_captions_in_parquet(tmp_path, read, caplog, columns, name):
 
 def test_a_mark_of_a_row(tmp_path, read):
     columns = {"caption": ["a cat", "a dog"], "is_precanned": [False, True]}
-    assert captions(read({**parquet(tmp_path, columns), "max_rejected": 0.5})) == {"a": ["a cat"]}
+    assert captions(read(parquet(tmp_path, columns))) == {"a": ["a cat"]}
 
 
 # --- captions in tables that are none, or several ---
@@ -316,6 +316,42 @@ def test_marked_captions_in_csv(tmp_path, read, caplog, value):
 def test_marked_captions_in_json_lines(tmp_path, read):
     rows = [{"file": "a.jpg", "caption": "a cat"}, {"file": "b.jpg", "caption": ["no", "none"], "is_precanned": True}]
     assert captions(read(folder(tmp_path, *rows, name="captions.jsonl"))) == {"a": ["a cat"]}
+
+
+# Rows of image, caption and mark. Image a has a usable caption; of b all captions are marked.
+ROWS = [("a", "a cat", False), ("b", "spam", True), ("a", "more spam", True), ("b", "spam", True)]
+
+
+def marked_in_coco(tmp_path: Path) -> dict:
+    document = {
+        "images": [{"id": name, "file_name": f"{name}.jpg"} for name in "ab"],
+        "annotations": [{"image_id": i, "caption": text, "is_rejected": mark} for i, text, mark in ROWS],
+    }
+    write(tmp_path / "coco.json", document)
+    return {"reader": "coco", "annotations": {"test": "coco.json"}}
+
+
+def marked_in_folder(tmp_path: Path) -> dict:
+    write(tmp_path / "rows.csv", "file,caption,is_rejected", *(f"{i}.jpg,{text},{mark}" for i, text, mark in ROWS))
+    return {"reader": "folder", "captions": "rows.csv"}
+
+
+def marked_in_parquet(tmp_path: Path) -> dict:
+    """A row for each caption, of which `image_id` gathers the captions of an image."""
+    (tmp_path / "hub").mkdir()
+    ids, texts, marks = ([*column] for column in zip(*ROWS, strict=True))
+    columns = {"image": [f"{i}.jpg" for i in ids], "id": ids, "caption": texts, "is_rejected": marks}
+    pq.write_table(pa.table(columns), tmp_path / "hub" / "test.parquet")
+    return {"reader": "huggingface", "folder": "hub", "image_id": "id"}
+
+
+@pytest.mark.parametrize("corpus", [marked_in_coco, marked_in_folder, marked_in_parquet])
+def test_an_image_with_marked_captions_only_is_left_out_and_no_reject(tmp_path, read, caplog, corpus):
+    images(tmp_path / "images", "a.jpg", "b.jpg")
+    tables = read({**corpus(tmp_path), "images": "images", "max_rejected": 0})
+    assert captions(tables) == {"a": ["a cat"]}
+    assert not tables["rejects"]
+    assert "left out 3 captions marked is_rejected, and 1 images that have no other captions" in caplog.text
 
 
 # --- files that cannot be read ---

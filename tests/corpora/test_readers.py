@@ -565,6 +565,7 @@ def test_files_of_a_reader_are_keys_of_its_block():
     readers = facts("corpora.readers")
     assert [name for name, reader in readers.items() if reader.scenes] == ["hl"]
     assert [name for name, reader in readers.items() if reader.undescribed] == ["imagecode"]
+    assert {name for name, reader in readers.items() if not reader.published} == {"folder", "huggingface", "webdataset"}
     for name, model in plugin_models("corpora.readers").items():
         assert {*readers[name].files, *readers[name].folders, *readers[name].patterns} <= model.model_fields.keys()
 

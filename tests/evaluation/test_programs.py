@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.locales import comma_locale
+from support.locales import ENVIRONMENTS, PRINTING_COMMAND
 from support.records import python_path
 from support.running import run_script
 from support.spice_models import spice_models
@@ -24,30 +24,6 @@ REFERENCES = {
     "3": ["a man is riding a horse on the beach", "someone rides along the sea"],
 }
 SAID = {"1": "a dog is in the park — naïve", "2": "İki ÉLMA on the table", "3": "a man rides a horse"}
-# A command that writes numbers as the locale of its user does, and loads what it is told to load.
-COMMAND = """
-import json, locale, sys
-
-locale.setlocale(locale.LC_ALL, "")
-captions, scores = sys.argv[1:]
-with open(captions) as file, open(scores, "w") as out:
-    for row in map(json.loads, file):
-        print(row["caption"])
-        score = locale.format_string("%.3f", len(row["caption"].upper()) / 7)
-        print('{"id": ' + json.dumps(row["id"], ensure_ascii=False) + ', "score": ' + score + "}", file=out)
-"""
-USERS = {
-    "commas": lambda folder: comma_locale(folder),
-    "latin": lambda folder: comma_locale(folder, "ISO-8859-1"),
-    "C": lambda folder: {"LANG": "C", "LC_ALL": ""},
-    "java": lambda folder: {
-        "JAVA_TOOL_OPTIONS": "-Duser.language=de -Duser.country=DE",
-        "_JAVA_OPTIONS": "-Xmx16m -Dfile.encoding=US-ASCII",
-        "JDK_JAVA_OPTIONS": "-Duser.language=tr",
-        "CLASSPATH": "/nowhere",
-        "LC_NUMERIC": "de_DE.UTF-8",
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +41,7 @@ def world(tmp_path_factory) -> Path:
     write_table(folder / "references.parquet", CAPTIONS, references)
     key = {"corpus": "world", "caption_index": 0, "log_prob": None, "confidence": None}
     write_table(folder / "captions.parquet", GENERATED, [{"image_id": i, "caption": SAID[i], **key} for i in SAID])
-    (folder / "judge.py").write_text(COMMAND, encoding="utf-8")
+    (folder / "judge.py").write_text(PRINTING_COMMAND, encoding="utf-8")
     (folder / "models").symlink_to(spice_models(tmp_path_factory.mktemp("spice")))
     return folder
 
@@ -130,9 +106,9 @@ def expected(world) -> dict[str, bytes]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("user", USERS)
-def test_every_score_is_the_same(world, expected, tmp_path, user):
-    assert evaluated(world, user, USERS[user](tmp_path)) == expected
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_score_is_the_same(world, expected, tmp_path, name):
+    assert evaluated(world, name, ENVIRONMENTS[name](tmp_path)) == expected
 
 
 def test_what_a_program_gets(tmp_path, monkeypatch):

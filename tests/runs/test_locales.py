@@ -7,26 +7,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from support.locales import comma_locale
+from support.locales import ENVIRONMENTS, PRINTING_COMMAND
 from support.small import start
 
 CAPTIONS = {"ä1": "a red ball", "b2": "naïve «red» Bär", "c3": "a ball on the grass"}
-COMMAND = """
-import json, locale, sys
-
-locale.setlocale(locale.LC_ALL, "")
-captions, scores = sys.argv[1:]
-with open(captions) as file, open(scores, "w") as out:
-    for row in map(json.loads, file):
-        score = locale.format_string("%.3f", len(row["caption"]) / 7)
-        print('{"id": ' + json.dumps(row["id"]) + ', "score": ' + score + "}", file=out)
-"""
-USERS = {
-    "commas": comma_locale,
-    "C": lambda folder: {
-        "LANG": "C", "LC_ALL": "", "JAVA_TOOL_OPTIONS": "-Duser.language=de -Duser.country=DE -Xmx16m",
-    },
-}  # fmt: skip
+# The environments of support.locales, of which a user has one or two.
+USERS = (["commas"], ["C", "java"])
 
 
 def tables(place: Path, variables: dict[str, str]) -> dict[str, bytes]:
@@ -41,7 +27,7 @@ def tables(place: Path, variables: dict[str, str]) -> dict[str, bytes]:
         )
     with open(folder / "said.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("image_id", "caption"), *CAPTIONS.items()])
-    (folder / "judge.py").write_text(COMMAND, encoding="utf-8")
+    (folder / "judge.py").write_text(PRINTING_COMMAND, encoding="utf-8")
     judge = {"command": f"{sys.executable} judge.py", "version": "1", "scale": 1}
     config = {
         "seed": 1,
@@ -68,7 +54,7 @@ def expected(tmp_path_factory) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("user", USERS)
-def test_tables_are_the_same(expected, tmp_path, user):
-    variables = USERS[user](tmp_path)
+@pytest.mark.parametrize("names", USERS)
+def test_tables_are_the_same(expected, tmp_path, names):
+    variables = {key: value for name in names for key, value in ENVIRONMENTS[name](tmp_path).items()}
     assert tables(tmp_path / "here", variables) == expected

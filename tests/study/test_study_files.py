@@ -1,6 +1,7 @@
 """The study's files: the web page, the PsychoPy experiment against what PsychoPy takes, images, and the scripts."""
 
 import ast
+import copy
 import csv
 import io
 import json
@@ -15,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from PIL import Image
+from support.plans import config_of
 from support.running import load_script, run_script
 from support.study_stand_in import ODD, TYPES, study_screens, write_images
 
@@ -22,6 +24,7 @@ from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 from captionlab.images.locations import LOCATION
 from captionlab.storage.schemas import GENERATED, IMAGES, embeddings_schema
 from captionlab.storage.tables import read_metadata, read_table, write_table
+from captionlab.study import pages
 from captionlab.study.pages import SIZE, consent_text, file_name, pictures, read_template, review_page, study_page
 from captionlab.study.psychopy import CONDITIONS, conditions, conditions_file, experiment
 from captionlab.study.schemas import ACCURACY, AGREEMENT, ANSWERS, PAIRWISE, PARTICIPANTS, STIMULI
@@ -85,14 +88,31 @@ def test_the_page_needs_nothing_from_elsewhere():
 
 
 def test_the_consent_text_says_where_the_images_come_from():
-    given = (RESOURCES / "consent.txt").read_text(encoding="utf-8")
-    texts = {reader: consent_text(given, reader) for reader in ("toyworld", "folder", "coco", "webdataset")}
-    assert "drawings, which a computer program made" in texts["toyworld"]
-    assert "upsetting" not in texts["toyworld"]
-    assert "photographs of our own" in texts["folder"]
-    assert "a data set that was published" in texts["coco"] == texts["webdataset"]
-    assert not any("{{" in text or "from the web" in text for text in texts.values())
-    assert consent_text("The ethics board's own text.", "folder") == "The ethics board's own text."
+    text = (RESOURCES / "consent.txt").read_text(encoding="utf-8")
+    texts = {origin: consent_text(text, origin, "our-photos") for origin in pages.ORIGINS}
+    assert "a computer program rendered" in texts["rendered"]
+    assert "upsetting" not in texts["rendered"]
+    assert "a published data set" in texts["published"]
+    assert "images of the corpus our-photos" in texts["own"]
+    for origin, said in texts.items():
+        assert ("published data set" in said) == (origin == "published")
+        assert not any(word in said for word in ("{{", "{corpus}", "from the web", "of our own"))
+    assert consent_text("The ethics board's own text.", "own", "our-photos") == "The ethics board's own text."
+
+
+@pytest.mark.parametrize(
+    ("corpus", "origin"),
+    [
+        (config_of("config")["corpora"]["toy-study"], "rendered"),
+        ({"reader": "vizwiz", "annotations": {"test": "a.json"}, "images": "images"}, "published"),
+        ({"reader": "folder", "images": "images", "captions": "a.csv"}, "own"),
+    ],
+)
+def test_only_readers_of_published_data_sets_are_said_to_be_published(planned, corpus, origin):
+    config = copy.deepcopy(config_of("config"))
+    config["corpora"]["toy-study"] = corpus
+    params = planned(config, "results/study/web").job("build_study").params
+    assert (params["origin"], params["corpus"]) == (origin, "toy-study")
 
 
 def test_a_template_needs_a_place_for_data(tmp_path):
@@ -245,7 +265,8 @@ def run(tmp_path_factory) -> Path:
          "experiment": RESOURCES / "study.psyexp"},
         {"web": folder / "web", "psychopy": folder / "psychopy", "review": folder / "review.html"},
         post=None,
-        reader="toyworld",
+        origin="rendered",
+        corpus="toy",
     )  # fmt: skip
     run_script(
         "simulate_responses",

@@ -1,4 +1,4 @@
-"""A locale that writes numbers with a comma, made by localedef."""
+"""Environments of users that change what programs write: a locale with decimal commas, LANG=C, and options of Java."""
 
 import os
 import shutil
@@ -8,6 +8,18 @@ from pathlib import Path
 
 import pytest
 
+# A command that writes numbers as the locale of its user does, and captions as they are.
+PRINTING_COMMAND = """
+import json, locale, sys
+
+locale.setlocale(locale.LC_ALL, "")
+captions, scores = sys.argv[1:]
+with open(captions) as file, open(scores, "w") as out:
+    for row in map(json.loads, file):
+        print(row["caption"])
+        score = locale.format_string("%.3f", len(row["caption"].upper()) / 7)
+        print('{"id": ' + json.dumps(row["id"], ensure_ascii=False) + ', "score": ' + score + "}", file=out)
+"""
 SHOWN = "import locale; locale.setlocale(locale.LC_ALL, ''); print(locale.localeconv()['decimal_point'])"
 
 
@@ -23,3 +35,18 @@ def comma_locale(folder: Path, charmap: str = "UTF-8") -> dict[str, str]:
     point = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables}).stdout
     assert point == ",\n"
     return variables
+
+
+# The variables of each environment, by a function of a folder for its locale.
+ENVIRONMENTS = {
+    "commas": comma_locale,
+    "latin": lambda folder: comma_locale(folder, "ISO-8859-1"),
+    "C": lambda folder: {"LANG": "C", "LC_ALL": ""},
+    "java": lambda folder: {
+        "JAVA_TOOL_OPTIONS": "-Duser.language=de -Duser.country=DE",
+        "_JAVA_OPTIONS": "-Xmx16m -Dfile.encoding=US-ASCII",
+        "JDK_JAVA_OPTIONS": "-Duser.language=tr",
+        "CLASSPATH": "/nowhere",
+        "LC_NUMERIC": "de_DE.UTF-8",
+    },
+}

@@ -20,6 +20,13 @@ OPEN = {
     "a quote that never closes": "file|caption\na.jpg|A pig\nb.jpg|\"A dog\nc.jpg|A cat\n",
     "a quote that closes before text": "file|caption\na.jpg|A pig\nb.jpg|\"A dog\nc.jpg|\"A cat\"\n",
     "a word in quotes": "file|caption\na.jpg|A pig\nb.jpg|\"Stop\" says the sign\n",
+    "labels of one and of two words": (
+        "file|caption|label\na.jpg|A pig|pig\nb.jpg|\"A dog|dog\nc.jpg|A bear\"|polar bear\nd.jpg|A cow|cow\n"
+    ),
+    "numbers of any form": "id|caption|score\n1|A pig|0.5\n2|\"A dog|-3\n3|A cat|\n4|A cow\"|1e-05\n",
+    "line ends of Windows": "file|caption\r\na.jpg|A pig\r\nb.jpg|\"A dog\r\nc.jpg|A cow\"\r\n",
+    # Nothing tells the lines of a text from rows: the quotes may be correct.
+    "a text whose lines could be rows": "name|caption\ndog|A pig\ncat|\"A dog\nruns|fast\"\n",
 }  # fmt: skip
 
 
@@ -40,7 +47,16 @@ def test_an_open_quote_swallows_no_rows(answers, given, mark):
         ('file|caption\na.jpg|"A dog\nruns, sits; it ""barks"""\n', [["a.jpg", 'A dog\nruns, sits; it "barks"']]),
         ('caption|file\n"A dog\n\nruns"|a.jpg\n', [["A dog\n\nruns", "a.jpg"]]),
         ('file|caption\na.jpg|12" wide\nb.jpg|it says "go"\n', [["a.jpg", '12" wide'], ["b.jpg", 'it says "go"']]),
+        # As many separators in each line as in a row.
+        ('file|caption\na.jpg|"A dog\nand a cat|blue"\n', [["a.jpg", "A dog\nand a cat|blue"]]),
+        ('file|caption\na.jpg|"A dog\nruns|"\nb.jpg|A cat\n', [["a.jpg", "A dog\nruns|"], ["b.jpg", "A cat"]]),
+        ('id|caption\n391895|"A dog\nand a cat|blue"\n', [["391895", "A dog\nand a cat|blue"]]),
+        ('caption|file\n"A dog|red\na cat|blue\na pig"|a.jpg\n', [["A dog|red\na cat|blue\na pig", "a.jpg"]]),
+        ('caption|file|split\n"A dog|red\na pig"|a.jpg|x\n', [["A dog|red\na pig", "a.jpg", "x"]]),
+        ('name|caption\ndog|"A ""red""\ndog|and cat"\n', [["dog", 'A "red"\ndog|and cat']]),
+        ('name|caption\r\ndog|"A dog\nand|cat"\r\n', [["dog", "A dog\nand|cat"]]),
     ],
 )  # fmt: skip
 def test_line_breaks_and_quotes_inside_texts(mark, text, rows):
-    assert rows_of(text.replace("|", mark)) == rows
+    separated = [[value and value.replace("|", mark) for value in row] for row in rows]
+    assert rows_of(text.replace("|", mark)) == separated

@@ -73,6 +73,14 @@ def consent_text(wildcards):
     return graph.given(given) if given else own(f"{ROOT}/resources/study/consent.txt")
 
 
+def image_origin(wildcards):
+    """Return where the images of the study come from, by the reader of their corpus: a key of ORIGINS of its pages."""
+    reader = settings.corpora[settings.study.corpus].reader
+    if reader == "toyworld":
+        return "rendered"
+    return "published" if graph.facts("corpora.readers", reader).published else "own"
+
+
 rule build_study:
     """Build the study for people to take part in.
 
@@ -106,7 +114,8 @@ rule build_study:
     params:
         **graph.software("build_study", "pillow"),
         post=lambda wildcards: settings.study.post,
-        reader=lambda wildcards: settings.corpora[settings.study.corpus].reader,
+        origin=image_origin,
+        corpus=lambda wildcards: settings.study.corpus,
     message:
         "build the web page and the PsychoPy experiment of the study"
     script:

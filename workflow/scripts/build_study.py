@@ -32,8 +32,9 @@ def main(snakemake):
     excluded = read_exclusions(inputs.exclude[0], known) if inputs.exclude else set()
     images = read_chosen(inputs.images, IMAGES, ["image_id", *LOCATION], shown)
     write_pictures(pictures(images), [web / "images", psychopy / "images"])
-    consent = consent_text(Path(inputs.consent).read_text(encoding="utf-8"), snakemake.params.reader)
-    page = study_page(read_template(inputs.page), study, screens, consent, snakemake.params.post)
+    params = snakemake.params
+    consent = consent_text(Path(inputs.consent).read_text(encoding="utf-8"), params.origin, params.corpus)
+    page = study_page(read_template(inputs.page), study, screens, consent, params.post)
     write_text(web / "index.html", page)
     review = review_page(read_template(inputs.review), study, screens, excluded, f"{web.name}/images")
     write_text(snakemake.output.review, review)

@@ -9,6 +9,8 @@ from captionlab.storage import paths
 
 Block = dict[str, Any]
 
+# The sections of a config that hold models.
+MODEL_SECTIONS = ("encoders", "scorers", "captioners")
 # Marks judged captions in a config: it is the family of their captioner, and the reader and only split of their corpus.
 JUDGED = "judged"
 # Stands between the names of sets whose judgements are pooled; no name in a config has this character.

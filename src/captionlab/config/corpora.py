@@ -35,6 +35,8 @@ class CorpusFacts:
     """whether images have scene captions"""
     undescribed: bool = False
     """whether there are images that nobody described, which are candidates only"""
+    published: bool = False
+    """whether it reads published data sets only, and not also files of users"""
     libraries: tuple[str, ...] = ()
     """libraries beside pillow whose versions change the corpus"""
 

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from captionlab.config import walking
-from captionlab.config.blocks import Block, without
+from captionlab.config.blocks import MODEL_SECTIONS, Block, without
 from captionlab.config.papers import listed
 from captionlab.config.snapshots import with_seed
 from captionlab.config.walking import ValueType
-
-SECTIONS = ("encoders", "scorers", "captioners")
 
 
 def trainings(config: Block, section: str) -> dict[str, list[str]]:
@@ -28,7 +26,7 @@ def trainings(config: Block, section: str) -> dict[str, list[str]]:
 
 def seeds_mistakes(config: Block) -> Iterator[str]:
     """Yield one sentence for each training whose name is taken, or that needs another block with its seed."""
-    for section in SECTIONS:
+    for section in MODEL_SECTIONS:
         for name, names in trainings(config, section).items():
             if "snapshot" in config[section][name]:
                 continue  # The mistakes of a snapshot are reported for its training.
@@ -42,7 +40,7 @@ def _unpaired(config: Block, section: str, name: str) -> Iterator[str]:
     block, named = config[section][name], list[tuple[str, str]]()
 
     def note(of: str, names: Any, every: bool) -> Any:
-        if not every and of in SECTIONS:
+        if not every and of in MODEL_SECTIONS:
             named.extend((of, one) for one in listed(names))
         return names
 
@@ -60,7 +58,7 @@ def spelled_out(config: Block) -> Block:
 
     The config must have all defaults, and `seeds_mistakes` must have found nothing.
     """
-    of_blocks = {section: trainings(config, section) for section in SECTIONS}
+    of_blocks = {section: trainings(config, section) for section in MODEL_SECTIONS}
 
     def renamed(value: Any, part: ValueType, seed: int | None = None) -> Any:
         def rename(section: str, names: Any, every: bool) -> Any:
@@ -73,8 +71,10 @@ def spelled_out(config: Block) -> Block:
 
         return walking.renamed(part, value, rename)
 
-    whole = {key: renamed(content, walking.section(key)) for key, content in config.items() if key not in SECTIONS}
-    for section in SECTIONS:
+    whole = {
+        key: renamed(content, walking.section(key)) for key, content in config.items() if key not in MODEL_SECTIONS
+    }
+    for section in MODEL_SECTIONS:
         part, whole[section] = walking.section(section).under(""), {}
         for name, block in config[section].items():
             if "seeds" not in block:

@@ -237,7 +237,10 @@ def _shown(files: Sequence[Path]) -> str:
 def _judge(tally: _Tally, limit: float, name: str, files: str) -> None:
     """Log the rejects, and raise a CorpusError if there are no entries, too many rejects, or no image left."""
     if tally.entries == 0:
-        raise CorpusError(f"corpora.{name}: there is no image in {files}, or none of the domain that is asked for")
+        raise CorpusError(
+            f"corpora.{name}: there is no image in {files}, none of the domain that is asked for, or none with a "
+            "caption that is not marked as unusable"
+        )
     rejected = tally.reasons.total()
     reasons = ", ".join(f"{number} {reason}" for reason, number in tally.reasons.most_common())
     logger.info("%s: rejected %d of %d images%s", name, rejected, tally.entries, reasons and f" ({reasons})")

@@ -6,9 +6,9 @@ from typing import Any
 
 from snakemake.exceptions import ApiError
 
-from captionlab.config.blocks import Block
+from captionlab.config.blocks import MODEL_SECTIONS, Block
 from captionlab.config.judged import with_judgements
-from captionlab.config.seeds import SECTIONS, trainings
+from captionlab.config.seeds import trainings
 from captionlab.config.settings import Settings
 from captionlab.config.snapshots import with_snapshots
 from captionlab.config.whole import ConfigError, checked, named_paths
@@ -37,11 +37,11 @@ class Graph(Documents):
 
     def __init__(self, config: Block, root: Path | str):
         root = Path(root)
-        asked = checked(config, root)
-        cut = limited(asked)
-        self.cuts = [*cuts(asked, cut)]
-        whole = with_judgements(cut)
-        self.trainings = {section: trainings(with_snapshots(config), section) for section in SECTIONS}
+        unlimited = checked(config, root)
+        limited_config = limited(unlimited)
+        self.cuts = [*cuts(unlimited, limited_config)]
+        whole = with_judgements(limited_config)
+        self.trainings = {section: trainings(with_snapshots(config), section) for section in MODEL_SECTIONS}
         settings = Settings(whole, str((root / whole["data"]).resolve()), self.trainings["captioners"])
         fetching = Retrieving(retrieval(whole, named_paths(whole), root)) if whole["retrieve"] else None
         super().__init__(whole, settings, root, fetching)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from captionlab.config import walking
-from captionlab.config.blocks import Block
+from captionlab.config.blocks import MODEL_SECTIONS, Block
 from captionlab.config.families import rewards_in
 from captionlab.config.settings import typed
 from captionlab.corpora.toyworld.domains import DOMAINS
@@ -22,23 +22,23 @@ def limited(config: Block) -> Block:
     limit = config["limit"]
     if limit is None:
         return config
-    cut = copy.deepcopy(config)
-    judged = {block["corpus"] for block in cut.get("judgements", {}).values()}
-    for name, corpus in cut["corpora"].items():
+    smaller = copy.deepcopy(config)
+    judged = {judgements["corpus"] for judgements in smaller.get("judgements", {}).values()}
+    for name, corpus in smaller["corpora"].items():
         if name not in judged or corpus["reader"] == "toyworld":  # else most judged images would be left out
             _cut_corpus(corpus, limit)
-    for evaluation in cut["evaluations"].values():
+    for evaluation in smaller["evaluations"].values():
         evaluation["candidates"] = min(evaluation["candidates"], limit)
-    for section in ("encoders", "scorers", "captioners"):
-        for block in cut[section].values():
-            if "optimizer" in block:
-                _cut_training(block, limit)
-    for name in (name for name, least in LEAST.items() if limit < least):
-        cut.pop(name, None)
-    _leave_out_papers(cut)
-    if study := cut.get("study"):
+    for section in MODEL_SECTIONS:
+        for model in smaller[section].values():
+            if "optimizer" in model:
+                _cut_training(model, limit)
+    for analysis in (analysis for analysis, least in LEAST.items() if limit < least):
+        smaller.pop(analysis, None)
+    _leave_out_papers(smaller)
+    if study := smaller.get("study"):
         _cut_study(study, limit)
-    return cut
+    return smaller
 
 
 def cuts(before: Any, after: Any, place: str = "") -> Iterator[str]:
@@ -67,22 +67,22 @@ def _cut_corpus(corpus: Block, limit: int) -> None:
     corpus["images"] = {split: min(number, most) for split, number in corpus["images"].items()}
 
 
-def _cut_training(block: Block, limit: int) -> None:
+def _cut_training(model: Block, limit: int) -> None:
     """Cut the batch of a training, and candidates in rewards, of which a batch has whole sets."""
-    optimizer = block["optimizer"]
+    optimizer = model["optimizer"]
     batch = min(optimizer["batch"], limit)
-    reward = block.get("objective", {}).get("reward")
-    rewards: list[Any] = [one for _, one in rewards_in(reward) if "candidates" in one] if reward else []
-    for one in rewards:
-        if "hard_negatives" in one:
-            drawn = one["candidates"] - one["hard_negatives"]
-            one["hard_negatives"] = min(one["hard_negatives"], limit - 1)
-            one["candidates"] = drawn + one["hard_negatives"]
-    while odd := [one for one in rewards if batch % (one["candidates"] - one.get("hard_negatives", 0))]:
-        for one in odd:
-            hard = one.get("hard_negatives", 0)
-            one["candidates"] = min(one["candidates"], batch + hard)
-            batch -= batch % (one["candidates"] - hard)
+    whole = model.get("objective", {}).get("reward")
+    rewards: list[Any] = [reward for _, reward in rewards_in(whole) if "candidates" in reward] if whole else []
+    for reward in rewards:
+        if "hard_negatives" in reward:
+            drawn = reward["candidates"] - reward["hard_negatives"]
+            reward["hard_negatives"] = min(reward["hard_negatives"], limit - 1)
+            reward["candidates"] = drawn + reward["hard_negatives"]
+    while unfit := [reward for reward in rewards if batch % (reward["candidates"] - reward.get("hard_negatives", 0))]:
+        for reward in unfit:
+            hard_negatives = reward.get("hard_negatives", 0)
+            reward["candidates"] = min(reward["candidates"], batch + hard_negatives)
+            batch -= batch % (reward["candidates"] - hard_negatives)
     optimizer["batch"] = batch
     optimizer["accumulate"] = math.gcd(optimizer["accumulate"], batch)
 

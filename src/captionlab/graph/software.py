@@ -45,12 +45,14 @@ class Software:
     """The code, libraries and files that jobs of a config depend on.
 
     `config` was checked and has all defaults; `settings` are its typed sections. `root` is the folder of the Snakefile.
+    `caveats` are the caveats on all numbers of the run. Raises ConfigError if they cannot be found.
     """
 
     memory = staticmethod(memory)
 
     def __init__(self, config: Block, settings: Settings, root: Path, retrieving: Retrieving | None):
         self.config, self.settings, self.root, self.retrieving = config, settings, root, retrieving
+        self.caveats = caveats(config, root)
 
     def software(
         self, script: str, *libraries: str, loads: Callable[[Wildcards], Loaded] | Loaded | None = None
@@ -85,7 +87,7 @@ class Software:
             "seed": self.settings.seed,
             "toy": any(corpus.reader == "toyworld" for corpus in self.settings.corpora.values()),
             "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
-            **({"caveats": texts} if (texts := caveats(self.config)) else {}),
+            **({"caveats": self.caveats} if self.caveats else {}),
         }
 
     def facts(self, package: str, name: str = "") -> Any:

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.jobs.provenance import file_of, written
+from captionlab.storage import paths
 from captionlab.storage.files import digest
+
+# The jobs that made an output, each with the digest of the output and with the provenance of the job, by output.
+Makers = dict[str, list[tuple[str, dict[str, Any]]]]
 
 
 def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -21,10 +25,7 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     it. If a job recorded the inputs of each output, only these are followed. A copied file, as in the folder of all
     tables, is followed to its original alone.
     """
-    digest_once, makers = cache(digest), defaultdict[str, list[tuple[str, dict[str, Any]]]](list)
-    for job in written(Path()):
-        for output, made in job["outputs"].items():
-            makers[output].append((made, job))
+    digest_once, makers = cache(digest), _makers(Path())
     path = str(Path(path))  # jobs name files without ./
     met = {(path, False)}
 
@@ -56,6 +57,37 @@ def lineage(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
                 yield from follow(source, depth + 1)
 
     return follow(path, 0)
+
+
+def sources(file: Path) -> set[str]:
+    """Return the names of all files that a file of a run was made from; none if nothing is known of the file.
+
+    Jobs and digests are taken from the provenance of the run, in whose folder `results` the file lies. Other files are
+    not opened, so they may be large, changed or deleted. Raises ValueError if a file of provenance is damaged.
+    """
+    run = next((folder.parent for folder in file.parents if folder.name == paths.RESULTS), None)
+    if run is None or not file.is_file():
+        return set()
+    makers = _makers(run)
+    ahead = [(str(file.relative_to(run)), digest(file))]
+    met = {*ahead}
+    while ahead:
+        name, content = ahead.pop()
+        for output in (name, *map(str, Path(name).parents)):  # some outputs are folders
+            for made, job in makers.get(output, ()):
+                if output != name or made == content:
+                    ahead += job["inputs"].items() - met
+                    met |= job["inputs"].items()
+    return {name for name, _ in met} - {str(file.relative_to(run))}
+
+
+def _makers(run: Path) -> Makers:
+    """Return the makers of all outputs of a run. Raises ValueError if a file of provenance is damaged."""
+    makers = defaultdict(list)
+    for job in written(run):
+        for output, made in job["outputs"].items():
+            makers[output].append((made, job))
+    return makers
 
 
 def main(arguments: list[str] | None = None) -> None:

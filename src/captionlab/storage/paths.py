@@ -20,8 +20,9 @@ CARD = "README.md"  # model card, beside the weights, where hubs look for it
 RESOURCES = Path(__file__).parents[3] / "resources"
 # Lists of categories of objects among the resources, by their names in a config.
 CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
+TOYWORLD = "resources/toyworld"  # what drawings and models of the toy world are made from
 # Folder of the models of the toy world that come with the workflow; each model has a folder.
-MODELS = "resources/toyworld/models"
+MODELS = f"{TOYWORLD}/models"
 
 
 class _Files:

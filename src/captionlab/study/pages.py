@@ -19,16 +19,14 @@ QUALITY = 88
 PAPER = (255, 255, 255)
 PLACE = "{{data}}"  # placeholder for data in a template
 ORIGIN = "{{images}}"  # placeholder in a consent text for the origin of the images
-# Origins of images in a consent text, by the reader of their corpus; other readers read data sets.
+# What a consent text says of images by their origin: drawings of the toy world, a published data set, or any corpus.
 ORIGINS = {
-    "toyworld": "The images are drawings, which a computer program made together with their captions.",
-    "folder": "The images are photographs of our own, described by people and by computer programs. We looked them "
-    "through, but some may still be upsetting.",
+    "rendered": "The images are drawings, which a computer program rendered. It made their captions, too.",
+    "published": "The images come from a published data set, and were described by people and by computer programs. We "
+    "looked them through, but some may still be upsetting.",
+    "own": "You see images of the corpus {corpus}, which were described by people and by computer programs. We looked "
+    "them through, but some may still be upsetting.",
 }
-DATA_SET = (
-    "The images come from a data set that was published for research, and were described by people and by computer "
-    "programs. We looked them through, but some may still be upsetting."
-)
 Row = Mapping[str, Any]
 
 
@@ -110,9 +108,12 @@ def _filled(template: str, data: Mapping[str, Any]) -> str:
     return template.replace(PLACE, json.dumps(data).replace("<", "\\u003c"))
 
 
-def consent_text(text: str, reader: str) -> str:
-    """Return a consent text with the origin of the images in the place for it, by the reader of their corpus."""
-    return text.replace(ORIGIN, ORIGINS.get(reader, DATA_SET))
+def consent_text(text: str, origin: str, corpus: str) -> str:
+    """Return a consent text with a sentence on the images in the place for it.
+
+    `origin` is a key of ORIGINS, and `corpus` is the name of the corpus of the images.
+    """
+    return text.replace(ORIGIN, ORIGINS[origin].format(corpus=corpus))
 
 
 def paragraphs(text: str) -> list[str]:

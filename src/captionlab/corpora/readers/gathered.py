@@ -1,10 +1,16 @@
-"""Captions of images that are spread over the rows of a file, grouped by image on disk."""
+"""Captions of images that are spread over the rows of a file, grouped by image on disk.
+
+Where a data set marks captions as unusable, a caption may be None, the place of a marked caption.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar
+
+Caption = TypeVar("Caption", str, str | None)
 
 
-class Gathered:
+class Gathered(Generic[Caption]):
     """Captions by image, in the order of the rows; memory does not depend on the number of rows."""
 
     def __init__(self) -> None:
@@ -18,14 +24,16 @@ class Gathered:
         self._rows.execute("BEGIN")
         self._number = 0
 
-    def add(self, position: int, image: str, captions: Sequence[str], split: str = "") -> str:
+    def add(self, position: int, image: str, captions: Sequence[Caption], split: str = "") -> str:
         """Store the captions of a row about an image, and return the split of the first row about this image."""
-        new = self._rows.execute("INSERT OR IGNORE INTO images VALUES (?, ?, ?)", (image, position, split)).rowcount
+        insert = "INSERT OR IGNORE INTO images VALUES (?, ?, ?)"
+        new: int = self._rows.execute(insert, (image, position, split)).rowcount
         found = self._rows.execute("SELECT first, split FROM images WHERE image = ?", (image,))
         first, split_before = found.fetchone()
         # The first row of an image has no caption, so that images without captions are stored, too.
-        for caption in [*([None] if new else []), *map(_storable, captions)]:
-            row = (first, self._number, image, split, caption)
+        texts: list[str | None] = [*([None] if new else []), *captions]
+        for caption in texts:
+            row = (first, self._number, image, split, None if caption is None else _storable(caption))
             self._rows.execute("INSERT INTO captions VALUES (?, ?, ?, ?, ?)", row)
             self._number += 1
         return str(split_before)
@@ -35,22 +43,23 @@ class Gathered:
         found = self._rows.execute("SELECT 1 FROM images WHERE image = ?", (_storable(image),))
         return found.fetchone() is not None
 
-    def of(self, position: int) -> list[str] | None:
+    def of(self, position: int) -> list[Caption] | None:
         """Return all captions of the image whose first row is at `position`; None if an earlier row has the image."""
         found = self._rows.execute("SELECT caption FROM captions WHERE first = ? ORDER BY number", (position,))
         captions = [caption for (caption,) in found]
         return captions[1:] if captions else None
 
-    def images(self) -> Iterator[tuple[str, str, list[str]]]:
+    def images(self) -> Iterator[tuple[str, str, list[Caption]]]:
         """Yield each image with the split of its first row and all its captions."""
-        image, split, captions = None, "", list[str]()
+        image, split, captions = None, "", list[Caption]()
         rows = self._rows.execute("SELECT image, split, caption FROM captions ORDER BY first, number")
         for name, of_row, caption in rows:
             if name != image and image is not None:
                 yield image, split, captions
-            if name != image:
+            if name == image:
+                captions.append(caption)
+            else:  # the first row of an image
                 image, split, captions = name, of_row, []
-            captions += [caption] if caption is not None else []
         if image is not None:
             yield image, split, captions
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from captionlab.config.corpora import FOLDERS, CorpusFacts, CorpusOfFiles, Folders, PathsOfSplits
 
-FACTS = CorpusFacts(files=("annotations", "instances"))
+FACTS = CorpusFacts(files=("annotations", "instances"), published=True)
 
 
 class Config(CorpusOfFiles):

@@ -44,40 +44,36 @@ def coco_entries(
         for where, image in records(document, "images", file, expected)
     ]
     _check_ids(images)
-    captions = {image_id: list[str]() for _, image_id, _ in images}
+    captions = {image_id: list[str | None]() for _, image_id, _ in images}
     _check_objects(objects, captions, file)
-    unusable = _fill(captions, document, config, file, expected)
+    marked = MarkedCaptions(config.get("keep", ()))
+    _fill(captions, document, marked, file, expected)
     for where, image_id, image in images:
-        if image_id in unusable or (domain and take(image, "domain", str, where, expected) != domain):
+        usable = marked.usable(captions[image_id])
+        if usable is None or (domain and take(image, "domain", str, where, expected) != domain):
             continue
         file_name = take(image, "file_name", str, where, expected) if has_images else ""
         yield Entry(
             image_id=image_id,
             split=split,
             place=image_place(config, root, file_name, split),
-            captions=captions[image_id],
+            captions=usable,
             objects=objects.get(image_id, ()),
             size=(image.get("width") or 0, image.get("height") or 0),
         )
+    marked.log(file)
 
 
 def _fill(
-    captions: Mapping[str, list[str]], document: Any, config: Mapping[str, Any], file: Path, expected: str
-) -> set[str]:
-    """Add the captions of a document to the captions by image id, and return the images with unusable captions only."""
-    marked, unusable = MarkedCaptions(config.get("keep", ())), set[str]()
+    captions: Mapping[str, list[str | None]], document: Any, marked: MarkedCaptions, file: Path, expected: str
+) -> None:
+    """Add the captions of a document to the captions by image id, with None in the place of marked captions."""
     for where, annotation in records(document, "annotations", file, expected):
         image_id = take_id(annotation, "image_id", where, expected)
         if image_id not in captions:
             raise CorpusError(f"{where} is about image {image_id!r}, which is not among the images of this file")
         caption = take(annotation, "caption", str, where, expected)
-        if marked.leave_out(annotation, where):
-            unusable.add(image_id)
-        else:
-            captions[image_id].append(caption)
-    unusable = {image_id for image_id in unusable if not captions[image_id]}
-    marked.log(file, len(unusable))
-    return unusable
+        captions[image_id].append(None if marked.leave_out(annotation, where) else caption)
 
 
 def _check_objects(objects: Mapping[str, Any], images: Mapping[str, Any], file: Path) -> None:

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import FOLDER, CorpusFacts, CorpusOfFiles, Folder
 from captionlab.config.model import FilePath
 
-FACTS = CorpusFacts(files=("annotations", "splits"), folders=("captions",))
+FACTS = CorpusFacts(files=("annotations", "splits"), folders=("captions",), published=True)
 
 
 class Config(CorpusOfFiles):

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import FOLDER, CorpusFacts, CorpusOfFiles, Folder, PathsOfSplits
 from captionlab.config.model import FilePath
 
-FACTS = CorpusFacts(files=("annotations", "splits"))
+FACTS = CorpusFacts(files=("annotations", "splits"), published=True)
 
 
 class Config(CorpusOfFiles):

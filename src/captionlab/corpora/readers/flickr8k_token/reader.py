@@ -32,7 +32,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     is in two lists.
     """
     file, lists = root / config["annotations"], config.get("splits")
-    gathered = Gathered()
+    gathered = Gathered[str]()
     for position, (name, caption) in enumerate(_captions(file)):
         gathered.add(position, file_id(name), [caption], name)
     splits = _splits({split: root / path for split, path in lists.items()}) if lists else {}

@@ -40,7 +40,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         for name in _photographs(folder):
             yield _entry(folder, name, "", None, shares)
         return
-    gathered, marked, path = Gathered(), MarkedCaptions(), root / config["captions"]
+    gathered, marked, path = Gathered[str | None](), MarkedCaptions(), root / config["captions"]
     for position, (where, row) in enumerate(_rows(path)):
         name, split = _file_and_split(row, where)
         if split and shares == "folders":
@@ -49,16 +49,17 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
                 "take the column `split` out, or `splits` out of the config"
             )
         # A row may have no caption, but it adds its image to the corpus.
-        captions = [] if marked.leave_out(row, where) else _captions(row, where)
+        captions: list[str | None] = [None] if marked.leave_out(row, where) else [*_captions(row, where)]
         first = gathered.add(position, name, captions, split)
         if split not in ("", first):
             raise CorpusError(
                 f"{where}: the split of {name!r} is {split!r} here and {first!r} in its first row; rows of one image "
                 "need one split"
             )
+    for name, split, of_image in gathered.images():
+        if (usable := marked.usable(of_image)) is not None:
+            yield _entry(folder, name, split, usable, shares)
     marked.log(path)
-    for name, split, captions in gathered.images():
-        yield _entry(folder, name, split, captions, shares)
     if unnamed := sum(name not in gathered for name in photographs(folder, "", PassedOver())):
         logger.info("%d photographs in %s are left out, as %s does not name them", unnamed, folder, path)
 

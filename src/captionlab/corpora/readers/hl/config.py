@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt
 from captionlab.config.corpora import FOLDERS, CorpusFacts, CorpusOfFiles, Folders, PathsOfSplits
 from captionlab.config.model import Model, Seed
 
-FACTS = CorpusFacts(files=("annotations",), scenes=True)
+FACTS = CorpusFacts(files=("annotations",), scenes=True, published=True)
 
 
 class Drawn(Model):

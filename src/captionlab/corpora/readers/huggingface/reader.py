@@ -41,7 +41,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
             columns.check(file.schema_arrow, path)
     gathered = None
     if "image_id" in config:
-        gathered, position = Gathered(), 0
+        gathered, position = Gathered[str | None](), 0
         for path, split in files:
             for number, row in enumerate(_rows(path, columns.but_images)):
                 where = f"{path}, row {number}"
@@ -53,8 +53,11 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         for number, row in enumerate(_rows(path, columns.all)):
             captions = gathered.of(position) if gathered else columns.texts(row, f"{path}, row {number}")
             position += 1
-            if captions is not None:  # None: an earlier row is about this image
-                yield _entry(config, root, path, split, number, row, captions if columns.captions else None)
+            if captions is None:  # an earlier row is about this image
+                continue
+            usable = columns.marked.usable(captions)
+            if usable is not None:
+                yield _entry(config, root, path, split, number, row, usable if columns.captions else None)
     for left_out in (columns.turns, columns.marked):
         left_out.log(root / folder_of(config))
 
@@ -113,15 +116,19 @@ class _Columns:
                     "of texts. Name their column in `captions`, or write `captions: null` if there are none"
                 )
 
-    def texts(self, row: Mapping[str, Any], where: str) -> list[str]:
-        """Return the captions of a row, in the order of the columns, without those that are missing or left out."""
-        texts: list[str] = []
+    def texts(self, row: Mapping[str, Any], where: str) -> list[str | None]:
+        """Return the captions of a row, in the order of the columns, with None in the place of marked captions.
+
+        Missing captions and turns of people are left out.
+        """
+        texts: list[str | None] = []
         for name in self.captions:
             speaker = SPEAKERS.get(name.partition(".")[2])
             for text, fields in _captions(row, name):
                 if self.marked.leave_out(fields, where):
-                    continue
-                texts += self.turns.texts([(str(fields[speaker]), text)]) if speaker in fields else [text]
+                    texts.append(None)
+                else:
+                    texts += self.turns.texts([(str(fields[speaker]), text)]) if speaker in fields else [text]
         return texts
 
     @staticmethod

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import CorpusFacts, CorpusOfFiles, PathsOfSplits
 from captionlab.config.model import FilePath
 
-FACTS = CorpusFacts(files=("annotations",), undescribed=True)
+FACTS = CorpusFacts(files=("annotations",), undescribed=True, published=True)
 
 
 class Config(CorpusOfFiles):

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import FOLDER, CorpusFacts, CorpusOfFiles, Folder
 from captionlab.config.model import FilePath
 
-FACTS = CorpusFacts(files=("annotations",))
+FACTS = CorpusFacts(files=("annotations",), published=True)
 
 
 class Config(CorpusOfFiles):

@@ -26,7 +26,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """
     expected = '{"dataset_id", "image_id", "annotator_id", "caption"} in each line'
     for split, file in config["annotations"].items():
-        gathered = Gathered()
+        gathered = Gathered[str]()
         for position, (where, line) in enumerate(text_lines(root / file)):
             record = json_line(line, where)
             image_id = take_id(record, "image_id", where, expected)

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import FOLDER, CorpusFacts, CorpusOfFiles, Folder
 from captionlab.config.model import FilePath
 
-FACTS = CorpusFacts(files=("annotations", "pairs"), libraries=("scipy",))
+FACTS = CorpusFacts(files=("annotations", "pairs"), libraries=("scipy",), published=True)
 
 
 class Config(CorpusOfFiles):

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import FOLDERS, CorpusFacts, CorpusOfFiles, Folders, PathsOfSplits
 from captionlab.config.model import Unique
 
-FACTS = CorpusFacts(files=("annotations",))
+FACTS = CorpusFacts(files=("annotations",), published=True)
 
 
 class Config(CorpusOfFiles):
