@@ -7,7 +7,7 @@
 papers = {}
 
 # What each title of the run says; see captionlab.config.caveats.
-caveats = graph.caveats
+caveats = graph.provenance().get("caveats", [])
 
 
 def figures(paper, path, labels):
