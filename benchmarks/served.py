@@ -4,7 +4,7 @@
     python benchmarks/served.py --url http://127.0.0.1:8000/v1 --model NAME
 
 Without --url, the server is a process of its own that answers each request after a delay. Images are photograph-like
-JPEGs. The plain client is `asyncio.gather` over `openai.AsyncOpenAI` with a semaphore, which reads and encodes each image
+JPEGs. The plain client is `asyncio.gather` over `openai.AsyncOpenAI` with a semaphore, which reads and encodes an image
 when its turn comes; the client `ready` has encoded all images before the clock starts, which no run can. captionlab's
 cache of responses is empty. The clients take turns in each round; ratios are of requests per second, by round.
 """
