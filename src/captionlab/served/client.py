@@ -60,8 +60,9 @@ class _Asking:
         self.answers: list[Answer | None] = [None] * len(requests)
         # One for each different request, so that equal requests are asked one after the other, the second the cache.
         self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.sending = asyncio.Semaphore(server.concurrency)
         self.heard = False  # whether the server ever sent a response
-        self.answered = self.failed = 0
+        self.answered = self.failed = self.under_way = 0
         self.price = 0.0  # of all responses, of the cache too
 
     async def run(self) -> None:
@@ -91,7 +92,8 @@ class _Asking:
                 self._record(number, answer)
                 done()
 
-        await asyncio.gather(*(work() for _ in range(min(self.server.concurrency, len(numbers)))))
+        # Twice as many as are sent at the same time, so that the next images are encoded while the server works.
+        await asyncio.gather(*(work() for _ in range(min(2 * self.server.concurrency, len(numbers)))))
         if any(self.answers[number] is None for number in numbers):
             raise ServerError(
                 f"{self.asker}: {self.answered} of {len(self.requests)} requests cost {self.price:.4g}, and more would "
@@ -105,14 +107,17 @@ class _Asking:
         async with self.locks[key]:
             if kept := await asyncio.to_thread(kept_response, key):
                 return kept
-            if self._is_spent():
-                return None
             body = await asyncio.to_thread(request.body, self.server.model)
-            answer = await self._sent(client, body)
+            async with self.sending:
+                if self._is_spent():
+                    return None
+                self.under_way += 1
+                answer = await self._sent(client, body)
             if isinstance(answer, Response):
                 self.heard = True
                 await asyncio.to_thread(keep_response, key, answer)
                 usage.add(Usage(1, *answer.tokens, self._price(answer)))
+            self.under_way -= 1
         return answer
 
     async def _sent(self, client: openai.AsyncOpenAI, body: dict[str, Any]) -> Answer:
@@ -204,8 +209,7 @@ class _Asking:
         """Return whether another request could cost more than the budget, with the requests that are under way."""
         if self.server.budget is None or not self.answered:
             return False
-        under_way = min(self.server.concurrency, len(self.requests) - self.answered - self.failed)
-        return self.price + under_way * self.price / self.answered > self.server.budget
+        return self.price + (self.under_way + 1) * self.price / self.answered > self.server.budget
 
     def _without_key(self, text: str) -> str:
         return text if self.key == _NO_KEY else text.replace(self.key, "(key)")
