@@ -37,9 +37,9 @@ def ask(server: Served, requests: Sequence[Request], asker: str) -> list[Answer]
 
     Responses in the cache are not asked for again, and each response is in the cache as soon as it is there, so a job
     that was killed goes on where it was. `parameters` of the config are added to the parameters of each request.
-    `asker` is the place of the model in the config, for messages. Raises
-    ServerError, whose message has no key, if the server cannot be asked, if more requests failed than `max_failed`
-    allows, or if the responses would cost more than `budget`.
+    `asker` is the place of the model in the config, for messages. Raises ServerError, whose message has no key, if the
+    server cannot be asked, if more requests failed than `max_failed` allows, or if the responses would cost more than
+    `budget`.
     """
     asking = _Asking(server, requests, asker)
     with _quiet():
