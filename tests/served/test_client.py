@@ -192,6 +192,23 @@ def test_key_that_is_not_set_is_named():
     assert not server.bodies
 
 
+@pytest.mark.parametrize("key", [f"{KEY}\nsecond", f"Bearer {KEY}", f"{KEY}\u00fc"])
+def test_key_that_cannot_be_sent_is_named_by_its_variable(key, monkeypatch):
+    monkeypatch.setenv("THE_KEY", key)
+    with chat_server() as server:
+        message = error_of(server, requests(1), "THE_KEY has letters that no key has", api_key_variable="THE_KEY")
+    assert KEY not in message
+    assert not server.bodies
+
+
+@pytest.mark.parametrize("address", [f"http://user:{KEY}@localhost/v1", f"http://localhost/v1?key={KEY}", KEY])
+def test_address_of_the_environment_has_no_secret(address, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(ServerError, match=r"the environment variable OPENAI_BASE_URL (has a|is no)") as caught:
+        ask(Served(model="tiny"), [request("?")], ASKER)
+    assert KEY not in str(caught.value)
+
+
 def test_key_of_another_server_is_not_sent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with chat_server() as server:

@@ -16,7 +16,7 @@ ADDRESS_VARIABLE = "OPENAI_BASE_URL"
 _RESERVED = {"messages", "model", "n", "stream"}
 
 
-def _checked_address(address: str) -> str:
+def checked_address(address: str) -> str:
     """Return an address. Raises PydanticCustomError, without the address, which may have a password in it."""
     try:
         parts = urlsplit(address)
@@ -53,7 +53,7 @@ class Price(Model):
 class Served(Model):
     """A model behind a server with OpenAI's interface of chats. Responses depend on `model` and `parameters` alone."""
 
-    url: Annotated[Text, AfterValidator(_checked_address)] | None = Field(
+    url: Annotated[Text, AfterValidator(checked_address)] | None = Field(
         None,
         description=f"address, usually with /v1 at its end; by default the environment variable {ADDRESS_VARIABLE}; "
         "another address asks nothing again",

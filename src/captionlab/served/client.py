@@ -13,7 +13,7 @@ from typing import Any
 
 import openai
 
-from captionlab.config.served import ADDRESS_VARIABLE, Served
+from captionlab.config.served import ADDRESS_VARIABLE, Served, checked_address
 from captionlab.jobs.progress import Bar, count
 from captionlab.jobs.provenance import answered_by
 from captionlab.jobs.usage import Usage, usage
@@ -173,7 +173,7 @@ class _Asking:
             reason = f"no response in {self.server.timeout:g} s, {tries}"
             hint = "the server is there, but hangs, or needs a higher timeout or a lower concurrency"
         else:
-            reason = f"no connection, {tries}: {error.__cause__ or error}"
+            reason = self._without_key(f"no connection, {tries}: {error.__cause__ or error}")
             hint = "start a server, or set url to the address of one that runs (docs/served.md)"
         if not self.heard:
             return ServerError(f"{self.asker}: nothing answers at {self.address}: {reason}; {hint}")
@@ -216,20 +216,25 @@ class _Asking:
 
 
 def _address(server: Served, asker: str) -> str:
-    """Return the address of a server. Raises ServerError if there is none."""
+    """Return the address of a server. Raises ServerError, without the address, if there is none or it is wrong."""
     address = server.url or os.environ.get(ADDRESS_VARIABLE)
     if not address:
         raise ServerError(f"{asker} has no url, and the environment variable {ADDRESS_VARIABLE} is not set; set one")
-    return address
+    try:
+        return checked_address(address)
+    except ValueError as error:
+        raise ServerError(f"{asker}: the environment variable {ADDRESS_VARIABLE} {error}") from None
 
 
 def _key(server: Served, asker: str) -> str:
-    """Return the key of a server. Raises ServerError if its environment variable is not set."""
+    """Return the key of a server. Raises ServerError, without the key, if it is not set or cannot be sent."""
     if server.api_key_variable is None:
         return _NO_KEY
     key = os.environ.get(server.api_key_variable, "").strip()
     if not key:
         raise ServerError(f"{asker}: the environment variable {server.api_key_variable}, the key, is not set")
+    if not (key.isascii() and key.isprintable()) or " " in key:  # it could not be sent, and messages would repeat it
+        raise ServerError(f"{asker}: the environment variable {server.api_key_variable} has letters that no key has")
     return key
 
 
