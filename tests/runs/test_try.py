@@ -57,6 +57,11 @@ def test_published_weights_come_before_models_of_the_toy_world(photographs, tmp_
     assert config["evaluations"]["photographs"]["candidates"] == 10
 
 
+def test_the_config_can_be_edited_without_knowing_aliases_of_yaml(photographs, tmp_path):
+    text, _ = SCRIPT.written_config(photographs, None, tmp_path / "data")
+    assert not {"&", "*"} & {*text}
+
+
 def test_captions_that_name_no_image_of_the_split_test(photographs, tmp_path, answers):
     captions = tmp_path / "trained.csv"
     rows = "".join(f"{path.name},one,train\n" for path in sorted(photographs.iterdir()))

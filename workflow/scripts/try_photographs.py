@@ -129,7 +129,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
         "retrievers": retrievers,
         "candidates": 100 if images >= 200 else 10 if images >= 20 else max(2, images // 2),
         "candidate_sets": "random",
-        "clipscore": retrievers,
+        "clipscore": [*retrievers],  # another list, because YAML would write one list as an anchor and an alias
         "diversity": True,
     }
     return {
