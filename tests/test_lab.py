@@ -231,8 +231,21 @@ def test_paths_begin_where_the_user_is(laboratory: Laboratory):
         assert laboratory.run(command, "a.yaml", "b", where=elsewhere) == f"is in {elsewhere} {lent}a.yaml b\n"
     (laboratory.checkout / ".venv/bin/snakemake").write_text('#!/bin/sh\necho "$PWD: $*"')
     tables = TABLES.replace("snakemake", f"{elsewhere}: {place}")
+    (elsewhere / "a.yaml").touch()
     assert laboratory.run("tables", "--configfile", "a.yaml", where=elsewhere) == f"{tables} --configfile a.yaml\n"
     assert f"{laboratory.checkout}/results/tables/" in laboratory.run("tables", where=elsewhere)
+
+
+def test_a_config_file_that_is_missing_is_a_sentence(laboratory: Laboratory):
+    (laboratory.checkout / "there.yaml").touch()
+    laboratory.run("tables")
+    missing = "lab: there is no config file away.yaml; two dashes come before targets"
+    for command in ("tables", "status"):
+        for options in (["--configfile", "there.yaml", "away.yaml"], ["-n", "--configfile=away.yaml", "--cores", "1"]):
+            assert laboratory.run(command, *options, code=1).startswith(missing)
+    assert "no config file targets;" in laboratory.run("tables", "--configfile", "there.yaml", "targets", code=1)
+    for right in (["--configfile", "there.yaml", "--", "away"], ["--configfile=there.yaml", "-n", "away"]):
+        assert laboratory.run("tables", *right) == f"{TABLES} {' '.join(right)}\n"
 
 
 def test_tests_are_named_from_where_the_user_is(laboratory: Laboratory):
@@ -254,8 +267,9 @@ def test_a_limit_becomes_a_value_of_the_config(laboratory: Laboratory):
     laboratory.run("tables")
     limited = TABLES.replace("snakemake", "snakemake --config limit=50")
     assert laboratory.run("tables", "--limit", "50").startswith(f"{limited}\nlab: tables are in")
-    with_config = laboratory.run("tables", "--limit", "50", "--configfile", "a b.yaml", "evaluation.csv")
-    assert with_config == f"{limited} --configfile a b.yaml evaluation.csv\n"
+    (laboratory.checkout / "a b.yaml").touch()
+    with_config = laboratory.run("tables", "--limit", "50", "--configfile", "a b.yaml", "--", "evaluation.csv")
+    assert with_config == f"{limited} --configfile a b.yaml -- evaluation.csv\n"
     # Snakemake takes the last --config alone.
     both = laboratory.run("tables", "--config", "spice=off", "--limit", "50", "--dry-run")
     assert both == f"{TABLES} --config limit=50 spice=off --dry-run\n"

@@ -1,4 +1,4 @@
-"""Splits and numbers of images that trainings and evaluations need are checked before anything trains."""
+"""Splits and numbers of images that trainings and evaluations need are checked before work on images starts."""
 
 import copy
 from dataclasses import asdict, replace
@@ -80,6 +80,27 @@ def test_trainings_wait_for_the_checks_of_all_corpora_that_they_are_evaluated_on
         assert checks <= {*job.reads}, job
     needs = plan.job("check_corpus", corpus="other").params["needs"]
     assert {(need["split"], need["images"]) for need in needs} == {("dev", 100)}
+
+
+def test_work_of_imported_models_on_images_waits_for_the_check(planned):
+    whole = {
+        "seed": 1,
+        "corpora": {"photos": {"reader": "folder", "images": "photos", "captions": "captions.csv"}},
+        "encoders": {"clip": {"run": "resources/toyworld/models/toy-clip-a"}},
+        "captioners": {
+            "toy": {"run": "resources/toyworld/models/toy-clipcap-coco", "encoder": "clip"},
+            "people": {"family": "human"},
+        },
+        "decodings": {"greedy": {"kind": "greedy", "max_tokens": 8}},
+        "evaluations": {
+            "main": {
+                "captioners": ["toy", "people"], "corpora": ["photos"], "decoding": "greedy", "retrievers": ["clip"],
+            },
+        },
+    }  # fmt: skip
+    plan = planned(whole)
+    for rule in ("embed_images", "generate_captions", "import_captions"):
+        assert "results/corpora/photos/checked" in plan.job(rule).reads, rule
 
 
 def test_candidates_change_the_check_and_no_training(planned):

@@ -23,7 +23,7 @@ rule pretrain_captioner:
         images=lambda wildcards: f"results/corpora/{settings.captioners[wildcards.captioner].corpus}/images.parquet",
         captions=training_references,
         features=training_images,
-        checks=lambda wildcards: corpus_checks("captioners", wildcards.captioner),
+        checks=lambda wildcards: checks_before_training("captioners", wildcards.captioner),
     output:
         config="results/captioners/{captioner}/config.json",
         weights="results/captioners/{captioner}/model.safetensors",

@@ -146,9 +146,14 @@ def min_captions(wildcards):
     return graph.block("scene_analysis", "labels", only=["min_captions"])
 
 
-def corpus_checks(section, name):
-    """Return the checks of corpora that come before a training. The training does not run again if a check does."""
-    return [ancient(f"results/corpora/{corpus}/checked") for corpus in graph.checked_before(section, name)]
+def checks_of(corpora):
+    """Return the checks of corpora that come before work on their images. The work is not done again if a check is."""
+    return [ancient(f"results/corpora/{corpus}/checked") for corpus in graph.checked_corpora(corpora)]
+
+
+def checks_before_training(section, name):
+    """Return the checks of the corpora of a training: its own, and those on which the model is evaluated."""
+    return checks_of(graph.corpora_of_training(section, name))
 
 
 def training_images(wildcards):

@@ -20,7 +20,7 @@ rule train_encoder:
     input:
         images=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/images.parquet",
         captions=lambda wildcards: f"results/corpora/{settings.encoders[wildcards.encoder].corpus}/captions.parquet",
-        checks=lambda wildcards: corpus_checks("encoders", wildcards.encoder),
+        checks=lambda wildcards: checks_before_training("encoders", wildcards.encoder),
     output:
         config="results/encoders/{encoder}/config.json",
         weights="results/encoders/{encoder}/model.safetensors",
@@ -105,6 +105,7 @@ rule embed_images:
     """
     input:
         images="results/corpora/{corpus}/images.parquet",
+        checks=lambda wildcards: checks_of([wildcards.corpus]),
         config=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/config.json",
         weights=lambda wildcards: f"results/encoders/{seeing_encoder(wildcards)}/model.safetensors",
     output:

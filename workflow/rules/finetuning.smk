@@ -57,7 +57,7 @@ FINETUNING_INPUTS = dict(
     reward_models_features=reward_model_features,
     reward_models_regions=reward_model_regions,
     neighbours=hard_negatives,
-    checks=lambda wildcards: corpus_checks("captioners", wildcards.captioner),
+    checks=lambda wildcards: checks_before_training("captioners", wildcards.captioner),
 )
 
 

@@ -41,6 +41,7 @@ rule generate_captions:
         tokenizer="results/captioners/{captioner}/tokenizer.json",
         ancestors=ancestors,
         images=evaluated_images,
+        checks=lambda wildcards: checks_of(evaluated_corpora(wildcards)),
         described=described_images,
         features=images_to_caption,
     output:
@@ -172,6 +173,7 @@ rule import_captions:
     input:
         files=caption_files,
         images=evaluated_images,
+        checks=lambda wildcards: checks_of(evaluated_corpora(wildcards)),
         captions=evaluated_captions,
     output:
         "results/captions/{captioner}/{evaluation}.parquet",

@@ -24,6 +24,7 @@ rule extract_regions:
     """
     input:
         images="results/corpora/{corpus}/images.parquet",
+        checks=lambda wildcards: checks_of([wildcards.corpus]),
         objects=boxed_objects,
         encoder_config=lambda wildcards: [f"results/encoders/{one}/config.json" for one in region_encoder(wildcards)],
         encoder_weights=lambda wildcards: [
@@ -224,7 +225,7 @@ rule pretrain_scorer:
         encoder_weights=lambda wildcards: [
             f"results/encoders/{one}/model.safetensors" for one in word_encoder(wildcards)
         ],
-        checks=lambda wildcards: corpus_checks("scorers", wildcards.scorer),
+        checks=lambda wildcards: checks_before_training("scorers", wildcards.scorer),
     output:
         config="results/scorers/{scorer}/config.json",
         weights="results/scorers/{scorer}/model.safetensors",

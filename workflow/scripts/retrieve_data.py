@@ -20,7 +20,9 @@ ROOT = Path(__file__).absolute().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab data", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("config", nargs="+", type=Path, help="config file; further ones go on top, as in a run")
     parser.add_argument("--data", help="folder of the data, in place of the key `data`")
     parser.add_argument("--yes", action="store_true", help="fetch without asking")

@@ -1,6 +1,6 @@
 """Turn a folder of photographs into tables without writing a config: the config is generated, then run.
 
-python workflow/scripts/try_photographs.py FOLDER [CAPTIONS] [-- options of Snakemake]
+./lab try FOLDER [CAPTIONS] [-- options of Snakemake]
 
 CAPTIONS is a CSV, TSV or JSON-lines file with `file` and `caption`. The config, a starting point for further work, and
 the run are in runs/<name of the folder>/. Models are the published models below data/ if they exist, else the models of
@@ -129,7 +129,7 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
         "retrievers": retrievers,
         "candidates": 100 if images >= 200 else 10 if images >= 20 else max(2, images // 2),
         "candidate_sets": "random",
-        "clipscore": retrievers,
+        "clipscore": [*retrievers],  # another list, because YAML would write one list as an anchor and an alias
         "diversity": True,
     }
     return {
@@ -147,7 +147,9 @@ def _whole(folder: Path, corpus: Block, models: Block, images: int, data: Path) 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the config and run it; return the exit code of Snakemake, or 1 if the photographs cannot be tried."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab try", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of photographs")
     parser.add_argument("captions", type=Path, metavar="CAPTIONS", nargs="?", help="file of their captions")
     parser.add_argument("--directory", type=Path, help="where it runs; default: runs/<name of the folder>")
@@ -167,23 +169,20 @@ def main(arguments: list[str] | None = None) -> int:
             if path and not there(path):
                 raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
         text, said = written_config(options.folder, options.captions, options.data.absolute())
-        command = _command(config, place, others)
-        check_replaceable(config, text, shlex.join(command[2:]))
+        options_of_run = ["--configfile", str(config), "--directory", str(place), *others]
+        command = shlex.join([str(ROOT / "lab"), "tables", *options_of_run])
+        check_replaceable(config, text, command)
     except ValueError as error:  # also raised by the reader of photographs and captions
         print(error, file=sys.stderr)
         return 1
     with replacing(config) as partial:
         partial.write_text(text, encoding="utf-8")
-    print(f"{said}\nThe config is {config}; this runs it:\n  {shlex.join(command[2:])}", flush=True)
-    done = subprocess.run(command).returncode
+    print(f"{said}\nThe config is {config}; this runs it:\n  {command}", flush=True)
+    snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "all"]
+    done = subprocess.run([*snakemake, *options_of_run]).returncode
     if not done and not any(map(DRY.fullmatch, others)):
         print(f"Tables are in {place}/results/tables/: open index.html")
     return done
-
-
-def _command(config: Path, place: Path, others: list[str]) -> list[str]:
-    options = ["--snakefile", str(ROOT / "Snakefile"), "--cores", "all", "--configfile", str(config)]
-    return [sys.executable, "-m", "snakemake", *options, "--directory", str(place), "results/tables/", *others]
 
 
 def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -49,7 +49,8 @@ def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance
             )
             rows.append([*heads, *numbers])
         aside = [place for place, (captioner, *_) in enumerate(jobs) if captioner in humans]
-        alike = len({job[1:] for job in jobs}) == 1  # whether all rows have the same trainings, evaluation and decoding
+        # Whether all rows of captioners have the same trainings, evaluation and decoding.
+        alike = len({job[1:] for job in jobs if job[0] not in humans}) == 1
         for column, (*_, metric) in enumerate(scored_by if alike else (), start=HEADS):
             rows = with_best(rows, column, metric, aside)
         blocks.append(Block(rows, f"{corpus}, {split}"))
