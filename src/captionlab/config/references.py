@@ -21,7 +21,7 @@ from captionlab.config.blocks import (
 )
 from captionlab.config.engines import engine_mistakes
 from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
-from captionlab.config.judges import read_judge
+from captionlab.config.judges import JUDGES
 from captionlab.config.names import a_family, hint
 from captionlab.config.needs import Need, image_needs, splits_of
 from captionlab.config.roles import ROLES
@@ -359,7 +359,8 @@ def _judge_mistakes(config: Block) -> Iterator[str]:
 def _judging_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
     """Yield one sentence for each corpus of an evaluation that lacks what a judge reads: captions or images."""
     for name, corpus in product(evaluation["judges"], evaluation["corpora"]):
-        judge, block = read_judge(config["judges"][name]), config["corpora"][corpus]
+        asked, block = config["judges"][name], config["corpora"][corpus]
+        judge = JUDGES[asked["kind"]].model_construct(**asked)  # its own mistakes are reported elsewhere
         if judge.reads_references and not has_captions(block):
             yield (
                 f"{where}.judges: {name!r} compares captions with references, and the corpus {corpus!r} has none "

@@ -79,7 +79,8 @@ class _Asking:
 
     def ask_for_scores(self, asked: Sequence[Judgement]) -> None:
         """Ask the last question of each chat, and read the answers."""
-        for judgement, answer in zip(asked, self._answers(asked, self.judge.parameters()), strict=True):
+        parameters = {**self.judge.parameters(), **self.judge.asked_for()}
+        for judgement, answer in zip(asked, self._answers(asked, parameters), strict=True):
             judgement.questions += 1
             if isinstance(answer, Failure):
                 judgement.fault = f"the request failed: {answer.reason}"
@@ -96,10 +97,7 @@ class _Asking:
         """Ask for the reason of each score; a reason that cannot be had is left out."""
         for judgement in asked:
             judgement.chat.append(("user", [self.judge.why]))
-        parameters = {
-            name: value for name, value in self.judge.parameters().items() if name not in self.judge.asked_for()
-        }
-        for judgement, answer in zip(asked, self._answers(asked, parameters), strict=True):
+        for judgement, answer in zip(asked, self._answers(asked, self.judge.parameters()), strict=True):
             if isinstance(answer, Response) and judgement.verdict:
                 judgement.verdict = replace(judgement.verdict, reason=answer.text.strip())
 

@@ -53,12 +53,11 @@ class Judge(ABC):
         """Return what an answer says. Raises captionlab.evaluation.judges.answers.AnswerError."""
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of a question for a score: greedy decoding, and the parameters of the config."""
-        greedy = {"temperature": 0.0, "max_tokens": self.config.max_tokens}
-        return {**greedy, **self.asked_for(), **(self.config.parameters or {})}
+        """Return the parameters of every question: greedy decoding."""
+        return {"temperature": 0.0, "max_tokens": self.config.max_tokens}
 
     def asked_for(self) -> dict[str, Any]:
-        """Return the parameters that ask for a form of answers, or for probabilities, which not all servers know."""
+        """Return further parameters of a question for a score, which not all servers know: a form, or probabilities."""
         return {}
 
     def advice(self) -> str:

@@ -1,7 +1,7 @@
 """Questions to judges: Jinja templates in which every text is data.
 
-A text that a template prints becomes a block `<data>...</data>` with the text as JSON. Angle brackets in it are escaped,
-so no text can end its block. A sentence before the question says that blocks are data. What is outside of blocks is the
+A text that a template prints becomes a block `<data>...</data>` with the text as JSON. Its angle brackets are escaped, so
+no text can end its block. A sentence before the question says that blocks are data. What is outside of blocks is the
 same for all captions, unless the template of a user branches on a caption.
 """
 
