@@ -77,7 +77,7 @@ function scoresOf(view, row) {
     make("td", { dir: "auto" }, ...marked(one.text[row], null, one.unknown[row]),
       ...(one.unknown[row] ? [make("small", {}, `unknown: ${one.unknown[row].join(", ")}`)] : []),
       ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : []),
-      ...notesOf(view, one, row).map((note) => make("small", {}, note))),
+      ...reasonsOf(view, one, row).map((note) => make("small", {}, note))),
     ...view.measures.map((measure) => make("td", { class: "number" }, shown(valueOf(one, measure, row), measure)))));
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
   return make("section", {}, make("h3", {}, "Captions and scores, as tables print them"),
@@ -85,7 +85,7 @@ function scoresOf(view, row) {
 }
 
 /** What judges say of a caption, after their names. */
-function notesOf(view, captioner, row) {
+function reasonsOf(view, captioner, row) {
   return view.measures.flatMap(({ number, label }) => {
     const note = captioner.notes[number]?.[row];
     return note ? [`${label}: ${note}`] : [];

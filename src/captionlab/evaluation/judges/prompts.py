@@ -1,8 +1,8 @@
 """Questions to judges: Jinja templates in which every text is data.
 
-A text that a template prints becomes a block `<data>...</data>` with the text as JSON. Its angle brackets are escaped, so
-no text can end its block. A sentence before the question says that blocks are data. What is outside of blocks is the
-same for all captions, unless the template of a user branches on a caption.
+A text that a template prints becomes a block `<data>...</data>` with the text as JSON. Angle brackets in the JSON are
+escaped, so no text can end its block. A sentence before the question says that blocks are data. What is outside of
+blocks is the same for all captions, unless the template of a user branches on a caption.
 """
 
 import json
