@@ -76,11 +76,20 @@ function scoresOf(view, row) {
     make("th", { scope: "row" }, ...(one.name === state.a ? [make("span", { class: "badge a" }, "A"), " "] : one.name === state.b ? [make("span", { class: "badge b" }, "B"), " "] : []), one.name),
     make("td", { dir: "auto" }, ...marked(one.text[row], null, one.unknown[row]),
       ...(one.unknown[row] ? [make("small", {}, `unknown: ${one.unknown[row].join(", ")}`)] : []),
-      ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : [])),
+      ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : []),
+      ...reasonsOf(view, one, row).map((note) => make("small", {}, note))),
     ...view.measures.map((measure) => make("td", { class: "number" }, shown(valueOf(one, measure, row), measure)))));
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
   return make("section", {}, make("h3", {}, "Captions and scores, as tables print them"),
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Captions and scores" }, table));
+}
+
+/** What judges say of a caption, after their names. */
+function reasonsOf(view, captioner, row) {
+  return view.measures.flatMap(({ number, label }) => {
+    const note = captioner.notes[number]?.[row];
+    return note ? [`${label}: ${note}`] : [];
+  });
 }
 
 /** The images that a caption searched among, the right one and the one that was taken for it. */

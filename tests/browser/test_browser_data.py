@@ -16,6 +16,7 @@ from support.browser_run import (
     cider_of,
     image_id,
     rank_of,
+    reason_of,
     text_of,
 )
 
@@ -49,6 +50,7 @@ def test_every_caption_has_its_scores(folder):
     assert (evaluation["name"], evaluation["image"], evaluation["copy"]) == ("main", [*range(12)], [0] * 12)
     numbers = {(one["metric"], one["by"], one["among"]): str(n) for n, one in enumerate(evaluation["measures"])}
     cider, rank = numbers["CIDEr", None, None], numbers["rank", "clip", "4 file-order"]
+    judge = numbers["clair", None, None]
     assert [one["name"] for one in evaluation["captioners"]] == list(CAPTIONERS)
     for one in evaluation["captioners"]:
         who = one["name"]
@@ -56,6 +58,12 @@ def test_every_caption_has_its_scores(folder):
         assert one["values"][cider] == pytest.approx([100 * cider_of(who, number) for number in range(12)])
         assert one["values"][rank] == [rank_of(who, number) for number in range(12)]
         assert one["chosen"] == {rank: [chosen_by(who, number) for number in range(12)]}
+        if who != "foreign":
+            assert judge not in one["values"]
+            assert one["notes"] == {}
+            continue
+        assert one["values"][judge] == [None, *(pytest.approx(5 * number) for number in range(1, 12))]
+        assert one["notes"] == {judge: {str(number): reason_of(number) for number in range(1, 12)}}
 
 
 def test_what_is_missing_is_said(folder):

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
 import pytest
-from support.browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, text_of
+from support.browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, reason_of, text_of
 from support.chromium import PATIENCE, Page, browser, program
 
 from captionlab.browser.captions import Measure, ScoredCaptions, evaluation_columns
@@ -273,8 +273,12 @@ def test_captions_that_mean_harm_are_text(page, run):
     assert len(shown) > 3
     page.click(".thumbnail")
     page.wait("document.querySelector('dialog[open]')")
-    for _ in WORLD:
+    reasons = set()
+    for number in images(page):
+        page.wait(titled(number))
+        reasons |= {*page.run("[...document.querySelectorAll('dialog td small')].map((one) => one.textContent)")}
         page.key("ArrowRight")
+    assert reasons >= {f"clair: {reason_of(number)}" for number in WORLD if number}
     assert page.run("document.title") == "What captioners said"
     assert page.run("document.querySelectorAll('main script, dialog script, .caption img, td img').length") == 0
 

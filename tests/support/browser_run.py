@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 from support.running import run_script
 
+from captionlab.evaluation.metrics.judge.metric import SCORES
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
@@ -108,6 +109,23 @@ def write_captioner(folder: Path, captioner: str) -> list[dict[str, Any]]:
     return scored
 
 
+def reason_of(number: int) -> str:
+    """What a judge says of a caption of the foreign captioner, the first of which it does not answer about."""
+    return f"{HOSTILE[number % len(HOSTILE)]} is {number}"
+
+
+def write_judge(folder: Path) -> Path:
+    """Write the scores of a judge, of the foreign captioner alone."""
+    rows = []
+    for number in range(IMAGES_OF["world"]):
+        key = {"corpus": "world", "image_id": image_id(number), "caption_index": 0, "judge": "clair"}
+        said = {"score": number / 20 or None, "reason": reason_of(number) if number else None}
+        rows.append({**key, **said, "smoothed": False, "questions": 1, "fault": None if number else "no answer"})
+    path = folder / paths.evaluation("judge-clair", "foreign", "main")
+    write_table(path, SCORES, rows)
+    return path
+
+
 def build(folder: Path, page: Path) -> Path:
     """The browser of this run, below a folder."""
     folder.mkdir(exist_ok=True)
@@ -137,6 +155,7 @@ def build(folder: Path, page: Path) -> Path:
         {
             "captions": [folder / paths.captions(one, "main") for one in CAPTIONERS],
             "nlg": [folder / paths.nlg("main")],
+            "judge": [write_judge(folder)],
             "retrieval": [folder / paths.evaluation("retrieval", one, "main") for one in CAPTIONERS],
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},
@@ -145,13 +164,13 @@ def build(folder: Path, page: Path) -> Path:
         [folder / paths.BROWSER],
         threads=2,
         shown={
-            "tables": ["nlg", "retrieval"],
+            "tables": ["nlg", "retrieval", "judge"],
             "evaluations": {"main": place},
             "corpora": list(IMAGES_OF),
             "splits": dict.fromkeys(IMAGES_OF, "test"),
             "captioners": CAPTIONERS,
             "training": ["train-texts"],
-            "factors": {},
+            "factors": {"judges.clair": 100.0},
         },
         about={"config": "made-up", "seed": 1, "toy": False},
     )

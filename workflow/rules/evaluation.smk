@@ -311,6 +311,60 @@ rule score_by_command:
         "../scripts/score_by_command.py"
 
 
+# Keys of a judge that its scores depend on: not the address, the key, prices and limits.
+JUDGE_KEYS = (
+    "kind",
+    "model",
+    "parameters",
+    "max_tokens",
+    "structured",
+    "image_size",
+    "smoothing",
+    "reasons",
+    "answer",
+    "image",
+    "references",
+)
+
+
+def judge_references(wildcards):
+    """Return the captions of each corpus of an evaluation, if the judge reads references."""
+    return evaluated_captions(wildcards) if settings.judges[wildcards.judge].reads_references else []
+
+
+rule score_by_judge:
+    """Score the captions of a captioner for an evaluation by a judge of `judges`, a model behind a server.
+
+    output: captionlab.evaluation.metrics.judge.metric.SCORES
+    """
+    input:
+        captions="results/captions/{captioner}/{evaluation}.parquet",
+        images_of_corpora=evaluated_images,
+        captions_of_corpora=judge_references,
+        template=lambda wildcards: graph.files_of("judges", wildcards.judge, "template"),
+    output:
+        "results/evaluation/{captioner}/{evaluation}/judge-{judge}.parquet",
+    log:
+        "results/logs/score_by_judge/{captioner}/{evaluation}/{judge}.log",
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=480,
+    params:
+        **graph.software("score_by_judge", "pillow"),
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
+        references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
+        people=is_human,
+        settings=lambda wildcards: graph.block("judges", wildcards.judge, only=JUDGE_KEYS),
+    message:
+        "ask the judge {wildcards.judge} about the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/score_by_judge.py"
+
+
 def metric_encoders(wildcards):
     """Return the encoders that a metric reads."""
     evaluation, facts = settings.evaluations[wildcards.evaluation], graph.metrics()[wildcards.table]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
@@ -38,7 +38,8 @@ class ScoredCaptions:
 
     texts: dict[Key, str] = field(default_factory=dict)
     values: dict[Measure, dict[Key, float]] = field(default_factory=dict)
-    chosen: dict[Measure, dict[Key, str]] = field(default_factory=dict)  # the image that was retrieved, for ranks
+    chosen: dict[Measure, Mapping[Key, str]] = field(default_factory=dict)  # the image that was retrieved, for ranks
+    notes: dict[Measure, Mapping[Key, str]] = field(default_factory=dict)  # what a scorer says of captions
 
 
 # By evaluation, corpus and captioner.
@@ -61,18 +62,31 @@ def read_captions(
     for table, files in tables.items():
         for path in files:
             (alone, evaluation), *_ = scored_in(path)
-            for captioner, corpus, measure, values, chosen in _scores(table, path, factors, alone):
-                said = found[evaluation, corpus, captioner]
-                said.values.setdefault(measure, {}).update(values)
-                if chosen:
-                    said.chosen[measure] = chosen
+            for scores in _scores(table, path, factors, alone):
+                said = found[evaluation, scores.corpus, scores.captioner]
+                said.values.setdefault(scores.measure, {}).update(scores.values)
+                if scores.chosen:
+                    said.chosen[scores.measure] = scores.chosen
+                if scores.notes:
+                    said.notes[scores.measure] = scores.notes
     return dict(found)
 
 
-def _scores(
-    table: str, path: str, factors: Mapping[str, float], alone: str
-) -> Iterable[tuple[str, str, Measure, dict[Key, float], dict[Key, str]]]:
-    """Yield captioner, corpus, measure, values of captions and retrieved images from a table of scores.
+class Scores(NamedTuple):
+    """The scores of the captions of a captioner on a corpus by a measure."""
+
+    captioner: str
+    corpus: str
+    measure: Measure
+    values: dict[Key, float]
+    chosen: Mapping[Key, str] = {}
+    """images that were retrieved, for ranks"""
+    notes: Mapping[Key, str] = {}
+    """what a scorer says of captions"""
+
+
+def _scores(table: str, path: str, factors: Mapping[str, float], alone: str) -> Iterable[Scores]:
+    """Yield the scores in a table, by captioner, corpus and measure.
 
     `alone` is the captioner of a table that names none.
     """
@@ -82,14 +96,18 @@ def _scores(
             measure = Measure(RANK, retriever, among(protocol, pc.unique(part["candidates"]).to_pylist()))
             keys = [*zip(part["image_id"].to_pylist(), part["caption_index"].to_pylist(), strict=True)]
             chosen = dict(zip(keys, part["chosen"].to_pylist(), strict=True))
-            yield alone, corpus, measure, dict(zip(keys, part["rank"].to_pylist(), strict=True)), chosen
+            yield Scores(alone, corpus, measure, dict(zip(keys, part["rank"].to_pylist(), strict=True)), chosen)
         return
     for one in of_captions(table, path, factors):
         by_corpus: dict[str, dict[Key, float]] = defaultdict(dict)
+        notes: dict[str, dict[Key, str]] = defaultdict(dict)
         for (corpus, image, index), value in zip(one.keys, one.values.tolist(), strict=True):
             by_corpus[corpus][image, index] = round(one.scale * value, DECIMALS)
+        for (corpus, image, index), note in zip(one.keys, one.notes, strict=False):  # most metrics have none
+            if note:
+                notes[corpus][image, index] = note
         for corpus, values in by_corpus.items():
-            yield one.captioner or alone, corpus, Measure(one.metric, one.scorer), values, {}
+            yield Scores(one.captioner or alone, corpus, Measure(one.metric, one.scorer), values, notes=notes[corpus])
 
 
 def evaluation_columns(
@@ -123,7 +141,8 @@ def _columns(
 ) -> dict[str, Any]:
     """Return the columns of a captioner.
 
-    Keys of `values` and `chosen` are numbers of measures. Keys of `unknown` are numbers of rows.
+    Keys of `values`, `chosen` and `notes` are numbers of measures. Keys of `unknown`, and in `notes`, are numbers of
+    rows.
     """
     texts = [said.texts.get(key) for key in keys]
     unknown = {row: found for row, text in enumerate(texts) if text and (found := unknown_words(text, known))}
@@ -137,6 +156,11 @@ def _columns(
             number: [None if (image := said.chosen[measure].get(key)) is None else places[image] for key in keys]
             for number, measure in numbered
             if measure in said.chosen
+        },
+        "notes": {
+            number: {row: note for row, key in enumerate(keys) if (note := said.notes[measure].get(key))}
+            for number, measure in numbered
+            if measure in said.notes
         },
     }
 

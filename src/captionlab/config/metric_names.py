@@ -8,9 +8,15 @@ from captionlab import plugins
 
 COMPUTED = "BLEU, METEOR, ROUGE-L and CIDEr are computed for every evaluation of images that have captions"
 SPICE = "SPICE is asked for by the key `spice` at the top level (auto, required or off), for all evaluations"
+JUDGES = "CLAIR and FLEUR are declared in the section `judges` and asked for by the key `judges` (docs/metrics.md)"
 COMMANDS = "a metric that is a program is declared in the section `metrics` by its `command` (docs/metrics.md)"
 # Advice by the name of a metric, in lower-case letters alone: bleu is also BLEU@4.
-KNOWN = {**dict.fromkeys(("bleu", "meteor", "rouge", "rougel", "cider", "ciderd"), COMPUTED), "spice": SPICE}
+KNOWN = {
+    **dict.fromkeys(("bleu", "meteor", "rouge", "rougel", "cider", "ciderd"), COMPUTED),
+    "spice": SPICE,
+    "clair": JUDGES,
+    "fleur": JUDGES,
+}
 
 
 def known_metric(name: str) -> str:

@@ -21,6 +21,7 @@ from captionlab.config.blocks import (
 )
 from captionlab.config.engines import engine_mistakes
 from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
+from captionlab.config.judges import JUDGES
 from captionlab.config.names import a_family, hint
 from captionlab.config.needs import Need, image_needs, splits_of
 from captionlab.config.roles import ROLES
@@ -55,6 +56,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     for name, block in config["judgements"].items():
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
     yield from _command_mistakes(config["metrics"])
+    yield from _judge_mistakes(config)
     if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
         yield "tracking is tensorboard, which is not installed: pip install tensorboard"
     if study := config.get("study"):
@@ -292,6 +294,7 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
         if absent := [corpus for corpus in corpora if corpus not in captions]:
             missing = f"captioners.{captioner}.captions.{absent[0]}"
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
+    yield from _judging_mistakes(config, where, evaluation)
     generated = not {captioner_kind(blocks[captioner]) for captioner in evaluation["captioners"]} <= GIVEN
     if "decoding" not in evaluation and generated:
         there = ", ".join(config["decodings"]) or "none"
@@ -341,6 +344,30 @@ def _command_mistakes(metrics: Block) -> Iterator[str]:
         except ValueError as error:
             said = str(error).lower()
             yield f"metrics.{name}.command is {block['command']!r}: {said}; quote its words as a shell reads them"
+
+
+def _judge_mistakes(config: Block) -> Iterator[str]:
+    """Yield one sentence for each judge that is called as a metric of captionlab or as a command."""
+    taken = {metric: table for table, declared in score_tables().items() for metric in declared.taken}
+    for name in config["judges"]:
+        if name in taken:
+            yield f"judges.{name} is called as a metric of captionlab ({taken[name]}); give it another name"
+        if name in config["metrics"]:
+            yield f"judges.{name} and metrics.{name} have one name in tables; rename one of them"
+
+
+def _judging_mistakes(config: Block, where: str, evaluation: Block) -> Iterator[str]:
+    """Yield one sentence for each corpus of an evaluation that lacks what a judge reads: captions or images."""
+    for name, corpus in product(evaluation["judges"], evaluation["corpora"]):
+        asked, block = config["judges"][name], config["corpora"][corpus]
+        judge = JUDGES[asked["kind"]].model_construct(**asked)  # its own mistakes are reported elsewhere
+        if judge.reads_references and not has_captions(block):
+            yield (
+                f"{where}.judges: {name!r} compares captions with references, and the corpus {corpus!r} has none "
+                "(captions: null); name a judge that reads none"
+            )
+        if judge.sees_images and block.get("images", "") is None:
+            yield f"{where}.judges: {name!r} looks at images, and the corpus {corpus!r} is text only (images: null)"
 
 
 def _study_mistakes(config: Block, study: Block) -> Iterator[str]:

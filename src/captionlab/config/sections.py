@@ -11,6 +11,7 @@ from captionlab.config.captioners import AnyCaptioner
 from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
 from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
+from captionlab.config.judges import AnyJudge
 from captionlab.config.model import Model, Name, Nullable, Seed
 from captionlab.config.plugins import cases_by, plugin_models
 from captionlab.config.scorers import AnyScorer
@@ -95,6 +96,7 @@ class Sections(Model):
     captioners: dict[Name, AnyCaptioner] = Field({})
     decodings: dict[Name, AnyDecoding] = Field({})
     metrics: dict[Name, CommandMetric] = Field({})
+    judges: dict[Name, AnyJudge] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
     tracking: Literal["tensorboard", "none"] = Field(
         "none",

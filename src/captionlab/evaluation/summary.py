@@ -128,6 +128,7 @@ class OfCaptions:
     values: np.ndarray
     scale: float = 100.0  # values are multiplied by it when they are printed
     captioner: str | None = None  # if the table has several captioners
+    notes: Sequence[str | None] = ()  # (n,) what the scorer says of each caption, if it says anything
 
 
 def scored_in(path: str) -> list[tuple[str, str]]:
@@ -155,15 +156,17 @@ def caption_values(
     scorer: str | None = None,
     scale: float = 100.0,
     captioner: str | None = None,
+    notes: str = "",
 ) -> Iterator[OfCaptions]:
     """Yield columns of a table of scores as metrics of single captions. Captions without a value are left out.
 
-    `columns` maps each metric to its column.
+    `columns` maps each metric to its column. `notes` is the column with what the scorer says of each caption, if any.
     """
     for metric, column in columns.items():
         found = scores.filter(pc.is_valid(scores[column]))
         keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
-        yield OfCaptions(metric, scorer, keys, found[column].to_numpy().astype(np.float64), scale, captioner)
+        values, said = found[column].to_numpy().astype(np.float64), found[notes].to_pylist() if notes else ()
+        yield OfCaptions(metric, scorer, keys, values, scale, captioner, said)
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
@@ -228,7 +231,7 @@ def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
     for result in results:
         if found.setdefault((result.job.captioner, result.place), result) is not result:
             where = f"the evaluation {result.job.evaluation!r} has two metrics that are called {result.metric!r}"
-            raise ValueError(f"{where}; rename the metric in the section `metrics` of the config")
+            raise ValueError(f"{where}; rename the metric in the section `metrics` or `judges` of the config")
     return found
 
 

@@ -64,6 +64,7 @@ class MissingFiles:
         models = [*self._named("captioners", "config", "weights", "tokenizer", "captions")]
         models += [*self._named("encoders", "config"), *self._encoder_files()]
         models += self._named("scorers", "config", "weights", "vocabulary", "tokenizer")
+        models += self._named("judges", "template")
         others = [*self._analysis_files(), *self._command_files()]
         yield from self._missing([*(named for named in models if named[0] not in folders), *others])
         yield from self._missing([named for named in models if named[0] in folders], "folder")

@@ -1,4 +1,4 @@
-"""Scores of captions: which captioners have them in which evaluations, and the metrics that are commands."""
+"""Scores of captions: which captioners have them in which evaluations, by metrics, commands and judges."""
 
 import math
 import shlex
@@ -12,8 +12,8 @@ from captionlab.config.metrics import MetricFacts
 from captionlab.graph.trainings import Trainings
 from captionlab.storage import paths
 
-# The metric whose scores are made by commands of the section `metrics`.
-COMMAND, SECTION = "command", "metrics"
+# The section of the config of each metric whose tables are made by the blocks of a section, a table for each block.
+SECTIONS = {"command": "metrics", "judge": "judges"}
 # Printed are per cent; a scorer with at least this scale gives per cent already.
 PER_CENT = 100.0
 
@@ -53,25 +53,34 @@ class Scores(Trainings):
         return {table: files for table, files in found.items() if files}
 
     def _tables(self, table: str) -> list[str]:
-        if table == COMMAND:
-            return self._command_tables()
+        if table in SECTIONS:
+            return self._tables_of_blocks(table)
         places = sorted(self.scored_by(table), key=lambda place: place[::-1])
         return list(dict.fromkeys(paths.scores(table, *place) for place in places))
 
     def _judged_tables(self, judgements: str) -> dict[str, list[str]]:
-        commands = [f"{COMMAND}-{metric}" for metric in self.config["evaluations"][judgements][SECTION]]
-        files = {table: commands if table == COMMAND else [table] for table in self.metrics(judgements)}
+        asked = self.config["evaluations"][judgements]
+        files = {
+            table: [f"{table}-{block}" for block in asked[SECTIONS[table]]] if table in SECTIONS else [table]
+            for table in self.metrics(judgements)
+        }
         return {table: [paths.scores(file, judgements, judgements) for file in files[table]] for table in files}
 
-    def _command_tables(self) -> list[str]:
-        """Return a table for each command, evaluation and captioner."""
+    def _tables_of_blocks(self, table: str) -> list[str]:
+        """Return a table for each command or judge, evaluation and captioner."""
         return [
-            paths.evaluation(f"{COMMAND}-{metric}", captioner, name)
+            paths.evaluation(f"{table}-{block}", captioner, name)
             for name, evaluation in sorted(self.config["evaluations"].items())
-            for metric in sorted(evaluation[SECTION])
-            if not self.config[SECTION][metric]["references"] or self._is_described(evaluation)
-            for captioner in self._scored_captioners(name, self.config[SECTION][metric]["references"])
+            for block in sorted(evaluation[SECTIONS[table]])
+            if not self._reads_references(table, block) or self._is_described(evaluation)
+            for captioner in self._scored_captioners(name, self._reads_references(table, block))
         ]
+
+    def _reads_references(self, table: str, block: str) -> bool:
+        """Return whether a command or a judge reads references."""
+        if table == "judge":
+            return bool(self.settings.judges[block].reads_references)
+        return bool(self.settings.metrics[block].references)
 
     def _is_described(self, evaluation: Block) -> bool:
         """Return whether images of an evaluation have captions to compare others with."""
@@ -89,17 +98,18 @@ class Scores(Trainings):
         return [name for name in names if captioners[root_of(self.config, name)]["family"] not in without]
 
     def score_factors(self) -> dict[str, float]:
-        """Return the factor of the scores of each scorer and command in tables."""
+        """Return the factor of the scores of each scorer, command and judge in tables."""
         # A probability and a cosine become per cent; by the default of CLIP's family they are per cent already. The
         # logarithm of a probability stays in nats.
         scorers = {
             name: 1.0 if block["scale"] >= PER_CENT or _is_logarithm(block) else PER_CENT
             for name, block in sorted(self.config["scorers"].items())
         }
-        return scorers | {f"{SECTION}.{name}": float(block["scale"]) for name, block in self.config[SECTION].items()}
+        commands = {f"metrics.{name}": float(metric.scale) for name, metric in self.settings.metrics.items()}
+        return scorers | commands | {f"judges.{name}": judge.factor for name, judge in self.settings.judges.items()}
 
     def score_bounds(self) -> dict[str, tuple[float, float]]:
-        """Return the bounds of the scores of each scorer in tables.
+        """Return the bounds of the scores of each scorer and judge in tables.
 
         A cosine may be negative, a probability not. The logarithm of a probability is at most 0.
         """
@@ -111,11 +121,14 @@ class Scores(Trainings):
             highest = self.score_factors()[name] * block["scale"]
             signed = model_kind(block) == "encoder" and not block["clamp"]
             bounds[name] = (-highest if signed else 0.0, highest)
+        for name, judge in self.settings.judges.items():
+            low, high = judge.range
+            bounds[f"judges.{name}"] = (judge.factor * low, judge.factor * high)
         return dict(sorted(bounds.items()))
 
     def command(self, metric: str) -> Command:
         """Return the files of a command that computes a metric, below the folder of data or by their absolute paths."""
-        block = self.config[SECTION][metric]
+        block = self.config["metrics"][metric]
         words = [word for word in shlex.split(block["command"]) if (Path(self.settings.data) / word).is_file()]
         words = list(dict.fromkeys(words))
         environment = [self.given(path) for path in environments(block)]

@@ -70,7 +70,7 @@ def _check_names(metrics: Sequence[Scores]) -> None:
             both = (
                 f"the tables {other.table!r} and {scores.table!r} both have a metric that is called {scores.metric!r}"
             )
-            raise ValueError(f"{both}; rename the metric in the section `metrics` of the config")
+            raise ValueError(f"{both}; rename the metric in the section `metrics` or `judges` of the config")
 
 
 class _Judged:

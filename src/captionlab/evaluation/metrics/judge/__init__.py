@@ -1,0 +1,1 @@
+"""Scores of captions by judges, models behind servers, with the names that the config gives."""
