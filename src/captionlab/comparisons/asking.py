@@ -1,7 +1,7 @@
 """Preferences of a served model between the captions of every two captioners, each pair in both orders."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -42,20 +42,22 @@ def ask_preferences(comparison: Comparison, name: str, prompt: Prompt, images: S
     """
     pairs = [pair for image in images for pair in _pairs(image)]
     asked = [pair for pair in pairs if not pair.is_identical]
-    requests = [_request(comparison, prompt, pair) for pair in asked]
+    # Captioners with the same caption of an image share a request.
+    questions = {pair.question: pair for pair in asked}
+    requests = [_request(comparison, prompt, pair) for pair in questions.values()]
     answers = ask(comparison, requests, f"comparisons.{name}")
     answers = _asked_again(comparison, name, requests, answers)
-    verdicts = iter([_verdict(answer) for answer in answers])
+    verdicts = dict(zip(questions, map(_verdict, answers), strict=True))
     rows = [
         {
             **pair.key,
             "asked": not pair.is_identical,
-            **(Verdict(TIE, None) if pair.is_identical else next(verdicts))._asdict(),
+            **verdicts.get(pair.question, Verdict(TIE, None))._asdict(),
         }
         for pair in pairs
     ]
-    logger.info("%d pairs of identical captions are ties without a request", (len(pairs) - len(asked)) // 2)
-    logger.info("%d of %d requests have no answer", sum(row["answer"] is None for row in rows), len(asked))
+    logger.info("%d of %d pairs have identical captions, a tie without a request", len(pairs) - len(asked), len(pairs))
+    logger.info("%d of %d pairs have no answer", sum(row["answer"] is None for row in rows), len(asked))
     return Preferences(rows, sorted({answer.model for answer in answers if isinstance(answer, Response)}))
 
 
@@ -79,6 +81,11 @@ class _Pair:
         """Return the first and the second caption."""
         own, other = self.image.captions[self.captioner], self.image.captions[self.against]
         return (own, other) if self.order == OWN_FIRST else (other, own)
+
+    @property
+    def question(self) -> tuple[str, ...]:
+        """Return what a request depends on."""
+        return (self.image.corpus, self.image.image_id, *self.texts)
 
     @property
     def is_identical(self) -> bool:

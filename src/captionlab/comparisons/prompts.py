@@ -41,7 +41,7 @@ class Prompt:
     """The template of the message that asks for a comparison."""
 
     def __init__(self, path: str | Path):
-        """Read a template. Raises PromptError, which names the file, if it is no template or does not use `captions`."""
+        """Read a template. Raises PromptError, which names the file, if it cannot be used."""
         self.path = Path(path)
         environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         try:

@@ -38,7 +38,7 @@ Rows = list[dict[str, Any]]
 # Wins that the tie that is added to every pair gives to each of both captioners.
 ADDED = 0.5
 # Largest relative change of a strength after which the algorithm ends, and most of its steps.
-TOLERANCE, STEPS = 1e-10, 100_000
+TOLERANCE, STEPS = 1e-10, 10_000
 
 
 def strengths(wins: np.ndarray) -> np.ndarray:
