@@ -4,35 +4,35 @@ Needs: the captions of an evaluation, the images or references of its corpora, a
 """
 
 
-def compared_captioners(comparison):
+def paired_captioners(comparison):
     """Return the captioners that a comparison compares."""
     block = settings.comparisons[comparison]
     return list(block.captioners or settings.evaluations[block.evaluation].captioners)
 
 
-def compared_captions(wildcards):
+def paired_captions(wildcards):
     """Return the captions of each captioner of a comparison."""
     evaluation = settings.comparisons[wildcards.comparison].evaluation
     return [
-        f"results/captions/{captioner}/{evaluation}.parquet" for captioner in compared_captioners(wildcards.comparison)
+        f"results/captions/{captioner}/{evaluation}.parquet" for captioner in paired_captioners(wildcards.comparison)
     ]
 
 
-def compared_corpora(wildcards):
+def paired_corpora(wildcards):
     """Return the corpora of a comparison."""
     return settings.evaluations[settings.comparisons[wildcards.comparison].evaluation].corpora
 
 
-def compared_images(wildcards):
+def paired_images(wildcards):
     """Return the images of each corpus of a comparison."""
-    return [f"results/corpora/{corpus}/images.parquet" for corpus in compared_corpora(wildcards)]
+    return [f"results/corpora/{corpus}/images.parquet" for corpus in paired_corpora(wildcards)]
 
 
-def shown_to_judge(kind, table):
+def shown_in_pairs(kind, table):
     """Return an input function of a table of each corpus, if the model is shown the `kind` of things in it."""
     return lambda wildcards: [
         f"results/corpora/{corpus}/{table}.parquet"
-        for corpus in compared_corpora(wildcards)
+        for corpus in paired_corpora(wildcards)
         if settings.comparisons[wildcards.comparison].shows == kind
     ]
 
@@ -53,9 +53,9 @@ rule compare_pairs:
     preferences: captionlab.comparisons.schemas.PREFERENCES
     """
     input:
-        captions=compared_captions,
-        images=shown_to_judge("image", "images"),
-        references=shown_to_judge("references", "captions"),
+        captions=paired_captions,
+        images=shown_in_pairs("image", "images"),
+        references=shown_in_pairs("references", "captions"),
         prompt=comparison_prompt,
     output:
         preferences="results/comparisons/{comparison}/preferences.parquet",
@@ -72,8 +72,8 @@ rule compare_pairs:
     params:
         **graph.software("compare_pairs", "pillow", "jinja2"),
         config=lambda wildcards: graph.block("comparisons", wildcards.comparison, only=ANSWER_KEYS),
-        captioners=lambda wildcards: compared_captioners(wildcards.comparison),
-        corpora=compared_corpora,
+        captioners=lambda wildcards: paired_captioners(wildcards.comparison),
+        corpora=paired_corpora,
         seed=settings.seed,
     message:
         "ask a model which captions are better, for {wildcards.comparison}"
@@ -102,7 +102,7 @@ rule rank_captioners:
         runtime=30,
     params:
         **graph.software("rank_captioners", "numpy", "scipy"),
-        captioners=lambda wildcards: compared_captioners(wildcards.comparison),
+        captioners=lambda wildcards: paired_captioners(wildcards.comparison),
         seed=settings.seed,
     message:
         "rank the captioners of {wildcards.comparison}"
@@ -117,8 +117,8 @@ rule show_preferences:
     """
     input:
         preferences="results/comparisons/{comparison}/preferences.parquet",
-        captions=compared_captions,
-        images=compared_images,
+        captions=paired_captions,
+        images=paired_images,
     output:
         tables=multiext("results/reporting/comparisons_{comparison}_pairs", ".csv", ".md", ".html"),
     log:
@@ -133,8 +133,8 @@ rule show_preferences:
         runtime=30,
     params:
         **graph.software("show_preferences", "pillow"),
-        captioners=lambda wildcards: compared_captioners(wildcards.comparison),
-        corpora=compared_corpora,
+        captioners=lambda wildcards: paired_captioners(wildcards.comparison),
+        corpora=paired_corpora,
         model=lambda wildcards: settings.comparisons[wildcards.comparison].model,
         provenance=lambda wildcards: graph.provenance(),
     message:
