@@ -21,6 +21,7 @@ from captionlab.comparisons.schemas import (
     UNANSWERED,
     WIN_RATE,
 )
+from captionlab.statistics.intervals import unseen
 
 
 def preference(image, answer, order=OWN_FIRST, captioner="a", against="b", asked=True):
@@ -128,7 +129,11 @@ def test_a_model_that_always_says_first_prefers_nobody():
 def test_a_captioner_that_always_wins_is_the_strongest_with_a_finite_strength():
     rows = [row for image in range(10) for row in both(image, FIRST, SECOND)]
     found = measured(rows)
-    assert found[STRENGTH, "a", None]["value"] == pytest.approx(math.log(10.5 / 0.5) / 2, abs=1e-9)
+    strength = found[STRENGTH, "a", None]
+    assert strength["value"] == strength["ci_high"] == pytest.approx(math.log(10.5 / 0.5) / 2, abs=1e-9)
+    # The lower end is of the win rate 1 - unseen(10): a share of other images that all lose.
+    lost = 10 * unseen(10)
+    assert strength["ci_low"] == pytest.approx(math.log((10.5 - lost) / (0.5 + lost)) / 2, abs=0.06)  # of 2,000 draws
     rate = found[WIN_RATE, "a", "b"]
     assert (rate["value"], rate["ci_high"]) == (1.0, 1.0)
     assert 0.6 < rate["ci_low"] < 0.8
@@ -171,6 +176,13 @@ def simulated(random, images, agreement):
             answers = FIRST if draw < wins else SECOND, SECOND if again < wins else FIRST
             rows += both(image, *answers, captioner=NAMES[a], against=NAMES[b])
     return rows
+
+
+def test_strengths_of_captioners_that_always_tie_have_intervals():
+    row = measured([row for image in range(10) for row in both(image, TIE, TIE)])[STRENGTH, "a", None]
+    assert row["value"] == 0
+    assert row["ci_low"] == pytest.approx(-row["ci_high"], abs=0.05)
+    assert row["ci_high"] > 0.2
 
 
 @pytest.mark.slow

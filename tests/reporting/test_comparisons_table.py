@@ -53,6 +53,8 @@ def test_captioners_are_sorted_by_strength_with_their_win_rates():
     assert strengths == sorted(strengths, reverse=True)
     assert sum(strengths) == pytest.approx(0)
     assert first["strength"].text == f"{strengths[0]:+.2f}"
+    # a and c tie, so b alone always loses to somebody, but not to everybody.
+    assert [row["strength"].note for row in (first, second, third)] == ["", "", ""]
     low, high = (float(end) for end in second["b"].detail.strip("[]").split(","))
     turned = [100 - float(end) for end in third["a"].detail.strip("[]").split(",")]
     assert [low, high] == pytest.approx(turned[::-1], abs=0.11)
@@ -91,6 +93,13 @@ def test_strengths_stand_for_win_rates():
     won = 6 * 0.5 + 24
     assert found["win rate"] == pytest.approx(won / 30)
     assert 1 / (1 + math.exp(-2 * found["strength"])) == pytest.approx((won + 0.5) / 31)
+
+
+def test_a_note_says_where_a_strength_has_no_bound():
+    rows = [row for image in "123" for row in pair(image, "a", "b", ("first", "second"))]
+    one, other, _ = cells(comparisons_table({"q": ranking_rows(rows, ["a", "b"], 1)}, {"q": "judge"}, PROVENANCE))
+    assert "wins on all images" in one["strength"].note
+    assert "loses on all images" in other["strength"].note
 
 
 def test_pairs_are_shown_in_the_order_that_the_model_read():

@@ -3,7 +3,7 @@
 Win rates and strengths count images for which a pair of captions has an answer in both orders. Strengths are of Bradley
 and Terry 1952, fitted by the algorithm of Hunter 2004, "MM algorithms for generalized Bradley-Terry models", with a tie
 as half a win for both. One tie is added to every pair of captioners, so that a captioner that always wins has a finite
-strength. All intervals are bootstrapped over images, because the pairs of an image depend on each other.
+strength. All intervals are over images, because the pairs of an image depend on each other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ class _Tallies:
         # Scores and numbers of images of each pair: on all images, and on resamples of the images.
         values = np.concatenate([self.mean, self.counted], axis=1)
         sums, resampled = values.sum(axis=0), resampled_sums(values, self.seed)
-        yield from self._strengths(sums, resampled)
+        yield from self._strengths(sums, self._varied(resampled))
         yield from self._win_rates(sums, resampled)
         yield from self._shares()
 
@@ -111,6 +111,21 @@ class _Tallies:
             number = float(value[place]) if images else None
             ends = bootstrap_interval(number, others[:, place], ANY) if number is not None and images > 1 else None
             yield {"measure": STRENGTH, "captioner": captioner, **_numbers(number, ends, images, int(involved.sum()))}
+
+    def _varied(self, resampled: np.ndarray) -> np.ndarray:
+        """Return resamples in which pairs vary whose score is the same on all images.
+
+        Other images may have another score. The share of them, of which `captionlab.statistics.intervals.unseen` is the
+        upper end, is drawn for each resample from the beta distribution, and these images are all won or all lost.
+        """
+        random, varied = np.random.default_rng([self.seed, len(self.mean)]), resampled.copy()
+        for place in range(len(self.pairs)):
+            scores = self.mean[self.counted[:, place], place]
+            if len(scores) > 1 and np.ptp(scores) == 0:
+                others = random.beta(1, len(scores), len(varied))
+                won = random.integers(0, 2, len(varied)) if 0 < scores[0] < 1 else 1 - scores[0]
+                varied[:, place] += varied[:, len(self.pairs) + place] * others * (won - scores[0])
+        return varied
 
     def _wins(self, sums: np.ndarray) -> np.ndarray:
         """Return wins (..., k, k) with the added tie, from scores and numbers of images of each pair (..., 2 pairs)."""

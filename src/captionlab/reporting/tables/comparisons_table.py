@@ -1,7 +1,7 @@
 """Tables of pairwise comparisons: rankings of captioners, and the captions that a model compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.comparisons.schemas import (
@@ -16,7 +16,6 @@ from captionlab.comparisons.schemas import (
     WIN_RATE,
 )
 from captionlab.reporting.runs.values import Row
-from captionlab.reporting.tables.footnotes import OVER_IMAGES
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
 from captionlab.reporting.tables.sheets import PROVENANCE, table_of
 
@@ -42,6 +41,8 @@ NOTES = (
     "preferred: of answers that prefer a caption, those that prefer the first one; 50 without a bias of the order. "
     "Ties: of all answers. No answer: requests that failed, or whose answer was not of the form that was asked for.",
     "n: pairs of captions with answers in both orders; in the row of the model, the requests.",
+    "Intervals: 95 %, over images, by bootstrap; of the answers of the model Clopper and Pearson's. If all images of a "
+    "pair have the same score, other images may have another one, which gives the interval its width.",
 )
 # Images that the table of pairs shows.
 SHOWN = 100
@@ -79,7 +80,7 @@ def comparisons_table(
         "how the model answers."
     )
     texts = ("comparisons", "Captioners compared in pairs by a model", description)
-    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, [*NOTES, OVER_IMAGES], provenance)
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, NOTES, provenance)
 
 
 def _ranking(name: str, model: str, corpus: str, rows: Sequence[Row], others: Sequence[str]) -> Block:
@@ -90,13 +91,28 @@ def _ranking(name: str, model: str, corpus: str, rows: Sequence[Row], others: Se
     for row in sorted(strengths, key=lambda row: float("-inf") if row["value"] is None else row["value"], reverse=True):
         captioner = row["captioner"]
         against = [_win_rate(found, captioner, other) for other in others]
-        head = [Cell(captioner), Cell(str(row["n"])), _cell(row, 1.0, "+.2f")]
+        strength = replace(_cell(row, 1.0, "+.2f"), note=_unbounded(found, captioner))
+        head = [Cell(captioner), Cell(str(row["n"])), strength]
         lines.append([*head, *against, *[Cell("")] * len(OF_MODEL)])
     of_model = [_cell(found[measure, None, None], 100.0, ".1f") for measure in OF_MODEL]
     requests = found[UNANSWERED, None, None]["n"]
     lines.append([Cell("all, by the model"), Cell(str(requests)), *[Cell("")] * (1 + len(others)), *of_model])
     images = max(row["images"] for row in rows)
     return Block(lines, f"{name}: {corpus}, {images} images, compared by {model}")
+
+
+def _unbounded(found: Mapping[tuple[str, str | None, str | None], Row], captioner: str) -> str:
+    """Return a note on a captioner that wins or loses all comparisons; an empty text for other captioners."""
+    rates = [
+        row["value"] if own == captioner else 1.0 - row["value"]
+        for (measure, own, other), row in found.items()
+        if measure == WIN_RATE and captioner in (own, other) and row["value"] is not None
+    ]
+    if {*rates} == {1.0}:
+        return f"{captioner} wins on all images, so that only the tie that is added bounds its strength from above."
+    if {*rates} == {0.0}:
+        return f"{captioner} loses on all images, so that only the tie that is added bounds its strength from below."
+    return ""
 
 
 def _win_rate(found: Mapping[tuple[str, str | None, str | None], Row], captioner: str, other: str) -> Cell:
