@@ -156,8 +156,9 @@ def pairs_table(
     for (corpus, image), rows in by_image.items():
         captions = shown[corpus, image].captions
         blocks.append(Block([_line(row, captions) for row in rows], f"{corpus}, {image}", shown[corpus, image].image))
-        texts = ({"caption": captions[row["captioner"]], "against_caption": captions[row["against"]]} for row in rows)
-        records += [{**row, **of} for row, of in zip(rows, texts, strict=True)]
+        records += [
+            {**row, "caption": captions[row["captioner"]], "against_caption": captions[row["against"]]} for row in rows
+        ]
     description = (
         f"What {model} prefers, and why, on the first {len(blocks)} images that were compared. It read every two "
         "captions in both orders."
