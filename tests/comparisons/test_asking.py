@@ -9,7 +9,7 @@ import pytest
 from support.chat_server import chat, chat_server, images_of, refusal, texts_of
 from support.small import ROOT
 
-from captionlab.comparisons.asking import PARAMETERS, ask_preferences
+from captionlab.comparisons.asking import ask_preferences
 from captionlab.comparisons.images import Described, drawn_images
 from captionlab.comparisons.prompts import AGAIN, FORMAT, Prompt, PromptError, data_block, read_verdict
 from captionlab.comparisons.ranking import ranking_rows
@@ -75,7 +75,9 @@ def test_every_two_captions_are_asked_for_in_both_orders():
     assert by_order == {OWN_FIRST: "first", OWN_SECOND: "second"}
     assert found.models == ["stand-in"]
     for body in server.bodies:
-        assert {key: body[key] for key in PARAMETERS} == PARAMETERS
+        assert (body["temperature"], body["max_tokens"]) == (0.0, 1024)
+        schema = body["response_format"]["json_schema"]["schema"]
+        assert schema["properties"]["answer"]["enum"] == ["first", "second", "tie"]
         assert texts_of(body)[0][1].endswith(FORMAT)
         assert images_of(body) == []
 
@@ -174,6 +176,17 @@ def test_the_budget_is_for_the_second_requests_too():
         assert len(server.bodies) == 24
     with chat_server(chat("nothing", usage=(100, 0))) as server, pytest.raises(ServerError, match="budget"):
         asked(server, described(captions={"a": "a bird", "b": "a bee"}), budget=3.5e-4, **price)
+
+
+def test_a_server_without_response_format_is_a_sentence():
+    def script(body):
+        return refusal(400, "no response_format") if "response_format" in body else prefer_longer(body)
+
+    with chat_server(script) as server:
+        with pytest.raises(ServerError, match="structured: false"):
+            asked(server, described())
+        found = asked(server, described(), structured=False)
+    assert {row["answer"] for row in found.rows} == {"first", "second"}
 
 
 def test_nothing_is_asked_twice():

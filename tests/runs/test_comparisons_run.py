@@ -59,7 +59,14 @@ def config_of(folder, url):
         "captioners": {name: {"family": "file", "captions": {"toy": f"{name}.csv"}} for name in NAMES},
         "evaluations": {"main": {"captioners": [*NAMES], "corpora": ["toy"]}},
         "comparisons": {
-            "seen": {**served, **costly, "image_size": 64, "parameters": {"max_tokens": 99}},
+            "seen": {
+                **served,
+                **costly,
+                "image_size": 64,
+                "max_tokens": 99,
+                "structured": False,
+                "parameters": {"seed": 4},
+            },
             "read": {**served, **own},
         },
     }
@@ -89,7 +96,7 @@ def test_captions_are_compared_and_captioners_ranked(tmp_path):
     seen = [body for body in bodies if images_of(body)]
     # Of three captioners two have the same captions, so two pairs are one request.
     assert (len(seen), len(bodies) - len(seen)) == (12 * 2, 5 * 2)
-    assert {body["max_tokens"] for body in seen} == {99}
+    assert {(body["max_tokens"], body["seed"], "response_format" in body) for body in seen} == {(99, 4, False)}
     assert {max(image.size) for body in seen for image in images_of(body)} == {64}
     assert all("Be brief" in texts_of(body)[0][1] for body in bodies if not images_of(body))
 

@@ -44,7 +44,7 @@ def comparison_prompt(wildcards):
 
 
 # Keys of a comparison that the answers depend on, beside inputs: not the address, the key, prices and limits.
-ANSWER_KEYS = ("model", "parameters", "shows", "image_size", "images")
+ANSWER_KEYS = ("model", "parameters", "shows", "image_size", "structured", "max_tokens", "images")
 
 
 rule compare_pairs:

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from captionlab.comparisons.images import Described
-from captionlab.comparisons.prompts import AGAIN, Prompt, Verdict, read_verdict
+from captionlab.comparisons.prompts import AGAIN, RESPONSE_FORMAT, Prompt, Verdict, read_verdict
 from captionlab.comparisons.schemas import OWN_FIRST, OWN_SECOND, TIE
 from captionlab.config.comparisons import Comparison
-from captionlab.served.client import Answer, ask
+from captionlab.served.client import Answer, ServerError, ask
 from captionlab.served.requests import Message, Picture, Request
 from captionlab.served.responses import Failure, Response
 
 logger = logging.getLogger(__name__)
-# Parameters of every request, which `parameters` of a config can change.
-PARAMETERS = {"temperature": 0.0, "max_tokens": 512}
 # Characters of an answer of another form that are kept as the reason why there is no answer.
 _KEPT = 200
 
@@ -45,8 +43,7 @@ def ask_preferences(comparison: Comparison, name: str, prompt: Prompt, images: S
     # Captioners with the same caption of an image share a request.
     questions = {pair.question: pair for pair in asked}
     requests = [_request(comparison, prompt, pair) for pair in questions.values()]
-    answers = ask(comparison, requests, f"comparisons.{name}")
-    answers = _asked_again(comparison, name, requests, answers)
+    answers = _asked_again(comparison, name, requests, _answers(comparison, name, requests))
     verdicts = dict(zip(questions, map(_verdict, answers), strict=True))
     rows = [
         {
@@ -101,10 +98,24 @@ def _pairs(image: Described) -> Iterator[_Pair]:
 
 
 def _request(comparison: Comparison, prompt: Prompt, pair: _Pair) -> Request:
+    """Return the request for a verdict on two captions, by greedy decoding."""
     image = pair.image
     shown = [Picture(image.image, comparison.image_size)] if image.image is not None else []
     message: Message = ("user", [*shown, prompt.text(*pair.texts, image.references)])
-    return Request([message], {**PARAMETERS, **(comparison.parameters or {})})
+    parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": comparison.max_tokens}
+    if comparison.structured:
+        parameters["response_format"] = RESPONSE_FORMAT
+    return Request([message], parameters)
+
+
+def _answers(comparison: Comparison, name: str, requests: Sequence[Request]) -> list[Answer]:
+    """Return the answers to requests. Raises captionlab.served.client.ServerError, with advice on `structured`."""
+    try:
+        return ask(comparison, requests, f"comparisons.{name}")
+    except ServerError as error:
+        if comparison.structured and ("HTTP 400" in str(error) or "HTTP 422" in str(error)):
+            raise ServerError(f"{error}; if the server knows no response_format, write `structured: false`") from error
+        raise
 
 
 def _asked_again(
@@ -112,7 +123,7 @@ def _asked_again(
 ) -> list[Answer]:
     """Return answers in which those of another form are replaced by what the model says to a second request.
 
-    The budget of the job is for both. Requests that fail the second time have no answer and stop nothing.
+    The budget, and the failures that are allowed, are for all requests of the job.
     """
     wrong = {
         place: answer
@@ -128,8 +139,9 @@ def _asked_again(
         )
         for place, answer in wrong.items()
     ]
-    server = comparison.model_copy(update={"max_failed": 1.0, **_rest_of_budget(comparison, answers)})
-    second = dict(zip(wrong, ask(server, again, f"comparisons.{name}"), strict=True))
+    allowed = min(1.0, comparison.max_failed * len(requests) / len(again))
+    server = comparison.model_copy(update={"max_failed": allowed, **_rest_of_budget(comparison, answers)})
+    second = dict(zip(wrong, _answers(server, name, again), strict=True))
     return [second.get(place, answer) for place, answer in enumerate(answers)]
 
 

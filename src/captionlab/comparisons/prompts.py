@@ -7,17 +7,30 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, ValidationError
+from jsonschema import Draft202012Validator
+
+from captionlab.comparisons.schemas import FIRST, SECOND, TIE
 
 # Follows every prompt.
 FORMAT = (
     'Answer with a JSON object and nothing else: {"reason": "...", "answer": "..."}. The reason is one short sentence, '
     'and the answer is "first", "second", or "tie" if neither caption is better.'
 )
+# JSON Schema of an answer, and the parameter of a request that asks a server for it.
+SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "answer": {"type": "string", "enum": [FIRST, SECOND, TIE]}},
+    "required": ["reason", "answer"],
+    "additionalProperties": False,
+}
+RESPONSE_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
+}
 # Follows an answer of another form.
 AGAIN = f"This is not the JSON object. {FORMAT}"
 _VARIABLES = {"captions", "references"}
@@ -26,15 +39,6 @@ _FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 
 class PromptError(ValueError):
     """The template of a prompt cannot be used."""
-
-
-class _Answer(BaseModel):
-    """The answer of a model, as JSON."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    reason: str
-    answer: Literal["first", "second", "tie"]
 
 
 class Prompt:
@@ -91,7 +95,9 @@ def read_verdict(text: str) -> Verdict | None:
     """
     fenced = _FENCED.fullmatch(text.strip())
     try:
-        answer = _Answer.model_validate_json(fenced[1] if fenced else text)
-    except ValidationError:
+        answer = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
         return None
-    return Verdict(answer.answer, " ".join(answer.reason.split()))
+    if not Draft202012Validator(SCHEMA).is_valid(answer):
+        return None
+    return Verdict(answer["answer"], " ".join(answer["reason"].split()))

@@ -29,6 +29,12 @@ class Comparison(Served):
     image_size: PositiveInt = Field(
         1024, description="most pixels of the longer side of an image; a larger image is made smaller before it is sent"
     )
+    structured: bool = Field(
+        True,
+        description="whether the server is asked for JSON of a schema (`response_format`); without it, answers are "
+        "checked against the same schema",
+    )
+    max_tokens: PositiveInt = Field(1024, description="largest number of tokens of an answer")
     images: PositiveInt | None = Field(
         None,
         description="largest number of images of each corpus, which are drawn at random; all by default; a larger "
