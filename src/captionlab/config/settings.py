@@ -21,6 +21,7 @@ SECTIONS = (
     "judgements",
     "metrics",
     "judges",
+    "comparisons",
 )
 
 
@@ -47,6 +48,7 @@ class Settings:
         self.judgements: Mapping[str, Any] = found["judgements"]
         self.metrics: Mapping[str, Any] = found["metrics"]
         self.judges: Mapping[str, Any] = found["judges"]
+        self.comparisons: Mapping[str, Any] = found["comparisons"]
         one = walking.root()
         parts = ("language", "study", "validity", "scene_analysis")
         present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}
