@@ -84,6 +84,8 @@ def parts() -> dict[str, Any]:
         "evaluation": sections.evaluation_model(),
         "metric": evaluations.CommandMetric,
         "judgements": Cased("reader", sections.judgement_models()),
+        "questions": Cased("reader", plugin_models("questions.readers")),
+        "answerer": Cased("kind", plugin_models("questions.answerers")),
         "validity": analyses.Validity,
         "language": analyses.Language,
         "scene_analysis": analyses.SceneAnalysis,
@@ -157,7 +159,7 @@ def _rows(model: Any, before: str = "") -> Iterator[Row]:
 
 
 # Blocks with a section of their own on the page.
-_SECTIONS = ("lora", "objective", "optimizer", "reward", "validation")
+_SECTIONS = ("answerer", "lora", "objective", "optimizer", "reward", "validation")
 
 
 def _inner(field: FieldInfo) -> type[Model] | None:

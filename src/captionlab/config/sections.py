@@ -13,6 +13,7 @@ from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
 from captionlab.config.model import Model, Name, Nullable, Seed
 from captionlab.config.plugins import cases_by, plugin_models
+from captionlab.config.questions import AnyQuestions
 from captionlab.config.scorers import AnyScorer
 
 
@@ -95,6 +96,7 @@ class Sections(Model):
     captioners: dict[Name, AnyCaptioner] = Field({})
     decodings: dict[Name, AnyDecoding] = Field({})
     metrics: dict[Name, CommandMetric] = Field({})
+    questions: dict[Name, AnyQuestions] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
     tracking: Literal["tensorboard", "none"] = Field(
         "none",
