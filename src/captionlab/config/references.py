@@ -321,7 +321,7 @@ def _no_questions(config: Block, name: str) -> str:
 
 
 def _question_mistakes(config: Block) -> Iterator[str]:
-    """Yield one sentence for each set of questions that is not about its corpora, or that its answerer does not know."""
+    """Yield one sentence for each set of questions whose reader does not suit its corpora or its answerer."""
     for name, block in config["questions"].items():
         rendered = question_readers()[block["reader"]].rendered
         others = [corpus for corpus in block["corpora"] if config["corpora"][corpus]["reader"] != "toyworld"]

@@ -36,10 +36,10 @@ def read_questions(
         else:
             of_images.setdefault(image, []).append(entry)
     if not of_images:
+        first = f", the first is {next(iter(unknown))!r}" if unknown else ""
         raise CorpusError(
-            f"questions.{name}: no question is about an image of the corpus; {unknown.total()} are about {len(unknown)} "
-            f"other images{f', the first is {next(iter(unknown))!r}' if unknown else ''}. Is it the right corpus? "
-            "docs/data.md says which ids images have"
+            f"questions.{name}: no question is about an image of the corpus; {unknown.total()} are about "
+            f"{len(unknown)} other images{first}. Is it the right corpus? docs/data.md says which ids images have"
         )
     if unknown:
         logger.warning(

@@ -14,12 +14,14 @@ from typing import Any
 from captionlab.questions.entries import Question
 from captionlab.texts.plurals import regular_plural
 
-STOP_WORDS = frozenset(
-    "a an the this that these those some any each every all both there here it its he she they them his her their we "
-    "you i is are was were be been being am do does did has have had can could will would shall should may might must "
-    "and or but if of in on at by for from to with into onto over under as than then so not no yes none which what who "
-    "whom whose where when why how many much image picture photo".split()
-)
+# Words that say nothing about an image.
+_FUNCTION_WORDS = """
+a an the this that these those some any each every all both there here it its he she they them his her their we you i
+is are was were be been being am do does did has have had can could will would shall should may might must and or but
+if of in on at by for from to with into onto over under as than then so not no yes none which what who whom whose where
+when why how many much image picture photo
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 YES, NO = "yes", "no"
 
 

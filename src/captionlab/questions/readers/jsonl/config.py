@@ -15,6 +15,5 @@ class Config(Questions):
 
     reader: Literal["jsonl"]
     annotations: FilePath = Field(
-        description="file with a question on each line: `image_id`, `question`, `answer`, and if you like `options` and "
-        "`kind`"
+        description="file with a question on each line: `image_id`, `question`, `answer`, optional `options` and `kind`"
     )

@@ -44,7 +44,9 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[E
         present = {OBJECT_ANSWERS[label] for label in shown}
         for rank, (kind, text, answer) in enumerate(asked):
             random = Random(f"{config['seed']}/{image}/{rank}")
-            wrong = [other for other in all_answers(kind) if other != answer and (kind != OBJECT or other not in present)]
+            wrong = [
+                other for other in all_answers(kind) if other != answer and (kind != OBJECT or other not in present)
+            ]
             options = [answer, *random.sample(wrong, min(OPTIONS - 1, len(wrong)))]
             random.shuffle(options)
             yield Entry(image, Question(kind, text, tuple(options)), answer)
