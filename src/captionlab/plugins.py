@@ -24,6 +24,8 @@ WORK = {
     "scorers": "scorer",
     "corpora.readers": "reader",
     "judgements.readers": "reader",
+    "questions.readers": "reader",
+    "questions.answerers": "answerer",
     "training.objectives": "objective",
     "training.rewards": "reward",
     "evaluation.metrics": "metric",

@@ -12,6 +12,7 @@ from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
 from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.questions import metric as questions
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
 from captionlab.evaluation.metrics.spice import metric as spice
@@ -30,9 +31,9 @@ from captionlab.statistics.intervals import FROM_0, PER_CENT, difference_bounds
 from captionlab.storage.schemas import TAGGED
 
 # Scores of alignment have the bounds of their scorer.
-MODULES = (chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
+MODULES = (chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
 METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS
-SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall"}
+SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall", "question accuracy", "unanswered questions"}
 JOB = Job("child", "main", "greedy", {"toy": "test"})
 
 

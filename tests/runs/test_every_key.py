@@ -38,7 +38,7 @@ SEEDED = [
     (section, name) for section in ("encoders", "scorers", "captioners") for name, block in CONFIG[section].items()
     if "seeds" in block and block.get("family") != "constructed"
 ]  # fmt: skip
-JUDGED = ("nlg", "clipscore", "alignment", "chair", "diversity", "sacrebleu", "command-words")
+JUDGED = ("nlg", "clipscore", "alignment", "chair", "diversity", "questions", "sacrebleu", "command-words")
 TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv")
 # A metric that gives each caption its number of characters, without a library.
 COUNT = """
@@ -102,9 +102,26 @@ def write_data(folder: Path) -> None:
     write_detector(folder / "detector.pt")
     write_arpa(train([text.lower().split() for text in texts]), folder / "given.arpa")
     (folder / "count.py").write_text(COUNT)
+    write_questions(folder, images)
     with open(folder / "given.csv", "w", encoding="utf-8", newline="") as file:
         rows = [(image.image_id, image.captions[-1]) for image in images if image.split == "test"]
         csv.writer(file).writerows([("image_id", "caption"), *rows])
+
+
+def write_questions(folder: Path, images: list[ToyImage]) -> None:
+    """Write a question about each image, as JSON lines and in the form of CaptionQA."""
+    asked = {image.image_id: image.objects[0] for image in images}
+    colours = ["red", "green", "blue", "white"]
+    lines, records = [], []
+    for image, (label, _, (colour, _)) in asked.items():
+        question = {"question": f"what colour is the {label}?", "answer": colour}
+        options = [colour, *(other for other in colours if other != colour)]
+        lines.append({"image_id": image, **question, "options": options, "kind": "colour"})
+        records.append(
+            {"id": image, "questions": [{**question, "choices": options, "category": ["Attribute", "colour"]}]}
+        )
+    for name, rows in (("questions", lines), ("captionqa", records)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 def config(folder: Path) -> dict:
@@ -123,7 +140,10 @@ def targets() -> list[str]:
         *(trained(*place) for place in (("encoders", "siglip"), ("captioners", "of-patches"))),
         *(paths.captions(name, part) for part in generated for name in CONFIG["evaluations"][part]["captioners"]),
         *(paths.captions(name, "main") for name in ("constructed", "constructed-8")),
-        *(paths.evaluation(table, "given", "main") for table in ("chair", "clipscore", "sacrebleu", "spice")),
+        *(
+            paths.evaluation(table, "given", "main")
+            for table in ("chair", "clipscore", "questions", "sacrebleu", "spice")
+        ),
         *(paths.scores(table, "simulated", "simulated") for table in JUDGED),
         paths.language("measures", "given", "main"),
         paths.ablation("chosen"),

@@ -22,6 +22,8 @@ NAMED = {
     "connected noun phrases": PER_CENT,
     **{f"noun phrases connected by {word}": PER_CENT for word in ("and", "but", "at", "near", "of")},
     **dict.fromkeys(("preferred", "chosen", "changed", "tagged regions"), PER_CENT),
+    **dict.fromkeys(("question accuracy", "unanswered questions"), PER_CENT),
+    **{f"question accuracy, {kind}": PER_CENT for kind in ("object", "colour", "count", "scene", "other")},
     "CIDEr": (0.0, 1000.0),  # at most 10, times 100
     "CLIPScore": (0.0, 250.0),  # 2.5 times a cosine
     "PAC-S": (0.0, 200.0),

@@ -380,6 +380,31 @@ def categories(wildcards):
     return [own(ROOT / paths.CATEGORIES[name]) if name in paths.CATEGORIES else graph.given(name)]
 
 
+def question_sets(wildcards):
+    """Return the sets of questions that a metric asks, each with its corpora in the evaluation and its answerer.
+
+    The images of a set of judgements have the questions of the corpus that they are from.
+    """
+    evaluation, facts = settings.evaluations[wildcards.evaluation], graph.metrics()[wildcards.table]
+    judged = settings.judgements.get(wildcards.evaluation)
+    sets = {}
+    for name in getattr(evaluation, "questions", []) if "questions" in facts.reads else []:
+        there = settings.questions[name].corpora
+        corpora = [corpus for corpus in evaluation.corpora if (judged.corpus if judged else corpus) in there]
+        sets[name] = {"corpora": corpora, "answerer": graph.block("questions", name, only=["answerer"])["answerer"]}
+    return sets
+
+
+def question_tables(wildcards):
+    """Return the questions of each set about the images of each of its corpora in the evaluation."""
+    judged = settings.judgements.get(wildcards.evaluation)
+    return [
+        f"results/questions/{name}/{judged.corpus if judged else corpus}.parquet"
+        for name, asked in question_sets(wildcards).items()
+        for corpus in asked["corpora"]
+    ]
+
+
 def scoring_inputs(wildcards):
     """Return captions, and the tables that the facts of a metric name (captionlab.evaluation.inputs)."""
     captioner, evaluation = wildcards.captioner, wildcards.evaluation
@@ -408,6 +433,7 @@ def scoring_inputs(wildcards):
             "weights": [f"results/encoders/{encoder}/model.safetensors" for encoder in encoders],
             "features": [path for one in encoders for corpus in corpora for path in graph.features_of(one, corpus)],
         },
+        "questions": {"questions": question_tables(wildcards)},
     }
     found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
     for name in graph.metrics()[wildcards.table].reads:
@@ -416,15 +442,21 @@ def scoring_inputs(wildcards):
 
 
 def metric_modules(wildcards):
-    """Return the modules of a metric and of the encoders that it asks."""
+    """Return the modules of a metric, of the encoders that it asks and of the answerers of its questions."""
     encoders = graph.modules("encoders", *metric_encoders(wildcards))
-    return {**graph.modules("evaluation.metrics", wildcards.table), **encoders}
+    answerers = {asked["answerer"]["kind"] for asked in question_sets(wildcards).values()}
+    return {
+        **graph.modules("evaluation.metrics", wildcards.table),
+        **encoders,
+        **graph.modules("questions.answerers", *answerers),
+    }
 
 
 def metric_settings(wildcards):
-    """Return the keys of an evaluation that ask for a metric."""
+    """Return the keys of an evaluation that ask for a metric. Sets of questions come with what they depend on."""
     evaluation = settings.evaluations[wildcards.evaluation]
-    return {key: getattr(evaluation, key, None) for key in sorted(graph.metrics()[wildcards.table].asks)}
+    asked = {key: getattr(evaluation, key, None) for key in sorted(graph.metrics()[wildcards.table].asks)}
+    return {**asked, "questions": question_sets(wildcards)} if "questions" in asked else asked
 
 
 def scoring_memory(wildcards, input, attempt):

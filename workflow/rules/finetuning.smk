@@ -1,7 +1,7 @@
 """Finetuning: a captioner learns from a reward, or from references, and starts from its parent.
 
 Needs: the parent, the features of the corpus by the captioner's encoder; the files and features of each retriever or
-scorer that the reward asks; captions only if a reward or a validation reads references.
+scorer that the reward asks; the questions that it asks; captions only if a reward or a validation reads references.
 """
 
 
@@ -11,11 +11,15 @@ def parent_ancestors(wildcards):
 
 
 def reward_model_files(wildcards):
-    """Return the files of the retrievers and scorers that the reward asks."""
-    files = []
+    """Return the files of the retrievers, scorers and questions that the reward asks."""
+    files, corpus = [], settings.captioners[wildcards.captioner].corpus
     for kind, name in (model.split("/") for model in graph.reward_models(wildcards.captioner)):
-        encoder = [f"results/encoders/{name}/config.json", f"results/encoders/{name}/model.safetensors"]
-        files += graph.scorer_files(name) if kind == "scorers" else encoder
+        if kind == "scorers":
+            files += graph.scorer_files(name)
+        elif kind == "questions":
+            files.append(f"results/questions/{name}/{corpus}.parquet")
+        else:
+            files += [f"results/encoders/{name}/config.json", f"results/encoders/{name}/model.safetensors"]
     return files
 
 
@@ -40,7 +44,7 @@ def hard_negatives(wildcards):
 
 
 def reward_model_folders(wildcards):
-    """Return the retrievers and scorers that the reward asks: the folder of each, and the tables that it reads."""
+    """Return the models and questions that the reward asks: the folder of each model, and the tables that are read."""
     return graph.reward_models(wildcards.captioner)
 
 

@@ -98,6 +98,8 @@ def parts() -> dict[str, Any]:
         "judge": Cased("kind", judges.JUDGES),
         "comparison": comparisons.Comparison,
         "judgements": Cased("reader", sections.judgement_models()),
+        "questions": Cased("reader", plugin_models("questions.readers")),
+        "answerer": Cased("kind", plugin_models("questions.answerers")),
         "validity": analyses.Validity,
         "language": analyses.Language,
         "scene_analysis": analyses.SceneAnalysis,
@@ -171,7 +173,7 @@ def _rows(model: Any, before: str = "") -> Iterator[Row]:
 
 
 # Blocks with a section of their own on the page.
-_SECTIONS = ("lora", "objective", "optimizer", "reward", "validation")
+_SECTIONS = ("answerer", "lora", "objective", "optimizer", "reward", "validation")
 
 
 def _inner(field: FieldInfo) -> type[Model] | None:

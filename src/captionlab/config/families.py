@@ -9,6 +9,7 @@ from captionlab.config.captioners import CaptionerFacts
 from captionlab.config.corpora import CorpusFacts, JudgementFacts
 from captionlab.config.encoders import EncoderFacts
 from captionlab.config.metrics import MetricFacts
+from captionlab.config.questions import AnswererFacts, ReaderFacts
 from captionlab.config.rewards import RewardFacts
 from captionlab.config.scorers import ScorerFacts
 
@@ -36,6 +37,16 @@ def readers() -> Mapping[str, CorpusFacts]:
 def judgement_readers() -> Mapping[str, JudgementFacts]:
     """Return the facts of each reader of judged captions."""
     return plugins.facts("judgements.readers")
+
+
+def question_readers() -> Mapping[str, ReaderFacts]:
+    """Return the facts of each reader of questions."""
+    return plugins.facts("questions.readers")
+
+
+def answerers() -> Mapping[str, AnswererFacts]:
+    """Return the facts of each kind of answerer of questions."""
+    return plugins.facts("questions.answerers")
 
 
 def rewards() -> Mapping[str, RewardFacts]:

@@ -13,6 +13,7 @@ MetricInput = Literal[
     "reference_tags",
     "categories",
     "encoders",
+    "questions",
 ]
 
 

@@ -48,5 +48,7 @@ def reached(config: Block, start: Iterable[Named]) -> set[Named]:
             continue
         found.add((section, name))
         ahead += [(section, training_of(name))] if "snapshot" in block else []
-        ahead += named(block, walking.section(section).under(name))
+        # A set of questions may be about more corpora than the evaluation or training that asks it reads.
+        others = named(block, walking.section(section).under(name))
+        ahead += [other for other in others if section != "questions" or other[0] != "corpora"]
     return found

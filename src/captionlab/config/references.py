@@ -20,7 +20,15 @@ from captionlab.config.blocks import (
     root_of,
 )
 from captionlab.config.engines import engine_mistakes
-from captionlab.config.families import captioners, judgement_readers, readers, rewards_in, score_tables
+from captionlab.config.families import (
+    answerers,
+    captioners,
+    judgement_readers,
+    question_readers,
+    readers,
+    rewards_in,
+    score_tables,
+)
 from captionlab.config.judges import JUDGES
 from captionlab.config.names import a_family, hint
 from captionlab.config.needs import Need, image_needs, splits_of
@@ -59,6 +67,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _comparison_mistakes(config, f"comparisons.{name}", block)
     yield from _command_mistakes(config["metrics"])
     yield from _judge_mistakes(config)
+    yield from _question_mistakes(config)
     if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
         yield "tracking is tensorboard, which is not installed: pip install tensorboard"
     if study := config.get("study"):
@@ -161,6 +170,8 @@ def _reward_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
         if "scorer" in reward:
             scorer = config["scorers"][reward["scorer"]]
             yield from _files_mistakes(config, f"{place}.scorer", scorer, block["corpus"])
+        if "questions" in reward and block["corpus"] not in config["questions"][reward["questions"]]["corpora"]:
+            yield f"{place}: {_no_questions(config, reward['questions'])} {block['corpus']!r}; add it there"
         if "candidates" not in reward:
             continue
         hard = reward.get("hard_negatives", 0)
@@ -298,6 +309,9 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
     yield from _judging_mistakes(config, where, evaluation)
     generated = not {captioner_kind(blocks[captioner]) for captioner in evaluation["captioners"]} <= GIVEN
+    for name in evaluation["questions"]:
+        if not {*corpora} & {*config["questions"][name]["corpora"]}:
+            yield f"{where}: {_no_questions(config, name)} {', '.join(corpora)}; add the corpus there that is meant"
     if "decoding" not in evaluation and generated:
         there = ", ".join(config["decodings"]) or "none"
         yield f"{where} has captioners that generate, so it needs a decoding; there are {there}"
@@ -309,6 +323,30 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
                     f"{where}: the corpus {corpus!r} is text only (images: null), "
                     "so no captioner can describe it, no encoder search in it and no scorer look at it"
                 )
+
+
+def _no_questions(config: Block, name: str) -> str:
+    """Return the beginning of a sentence about a corpus that a set of questions does not name."""
+    return f"questions.{name}.corpora is {', '.join(config['questions'][name]['corpora'])}, without"
+
+
+def _question_mistakes(config: Block) -> Iterator[str]:
+    """Yield one sentence for each set of questions whose reader does not suit its corpora or its answerer."""
+    for name, block in config["questions"].items():
+        rendered = question_readers()[block["reader"]].rendered
+        others = [corpus for corpus in block["corpora"] if config["corpora"][corpus]["reader"] != "toyworld"]
+        if rendered and others:
+            yield (
+                f"questions.{name}.reader is {block['reader']!r}, for which it must be known what an image shows, and "
+                f"corpora.{others[0]} is not of the toy world; name corpora that are, or a reader of questions in files"
+            )
+        kind = block["answerer"]["kind"]
+        if answerers()[kind].of_toyworld and not rendered:
+            able = [other for other, facts in answerers().items() if not facts.of_toyworld]
+            yield (
+                f"questions.{name}.answerer.kind is {kind!r}, which only understands questions of the reader toyworld; "
+                f"write {' or '.join(able)}"
+            )
 
 
 def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:

@@ -8,8 +8,8 @@ from typing import Literal
 class RewardFacts:
     """Facts of a kind of reward, which the graph reads."""
 
-    asks: Literal["nothing", "retriever", "scorer"] = "nothing"
-    """kind of model that it asks; the block of the reward names the model under a key of this name"""
+    asks: Literal["nothing", "retriever", "scorer", "questions"] = "nothing"
+    """kind of model, or questions, that it asks; the block of the reward names these under a key of this name"""
     references: bool = False
     """whether it reads the references of the training images"""
     of: bool = False

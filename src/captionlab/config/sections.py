@@ -15,6 +15,7 @@ from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
 from captionlab.config.judges import AnyJudge
 from captionlab.config.model import Model, Name, Nullable, Seed
 from captionlab.config.plugins import cases_by, plugin_models
+from captionlab.config.questions import AnyQuestions
 from captionlab.config.scorers import AnyScorer
 
 
@@ -99,6 +100,7 @@ class Sections(Model):
     metrics: dict[Name, CommandMetric] = Field({})
     judges: dict[Name, AnyJudge] = Field({})
     comparisons: dict[Name, Comparison] = Field({})
+    questions: dict[Name, AnyQuestions] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
     tracking: Literal["tensorboard", "none"] = Field(
         "none",

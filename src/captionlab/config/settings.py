@@ -22,6 +22,7 @@ SECTIONS = (
     "metrics",
     "judges",
     "comparisons",
+    "questions",
 )
 
 
@@ -49,6 +50,7 @@ class Settings:
         self.metrics: Mapping[str, Any] = found["metrics"]
         self.judges: Mapping[str, Any] = found["judges"]
         self.comparisons: Mapping[str, Any] = found["comparisons"]
+        self.questions: Mapping[str, Any] = found["questions"]
         one = walking.root()
         parts = ("language", "study", "validity", "scene_analysis")
         present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from captionlab.config.blocks import JUDGED, Block, located
-from captionlab.config.families import captioners, encoders, judgement_readers, scorers
+from captionlab.config.families import captioners, encoders, judgement_readers, question_readers, scorers
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.corpora.inputs import input_mistakes
@@ -75,6 +75,8 @@ class MissingFiles:
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
         yield from self._missing(self._named("judgements", *sorted(keys)))
+        keys = {key for reader in question_readers().values() for key in reader.files}
+        yield from self._missing(self._named("questions", *sorted(keys)))
 
     def _missing(self, named: Iterable[Named], kind: str = "file") -> list[str]:
         """Return a sentence for each path that is not there and should be a `file`, `folder` or `file or folder`."""

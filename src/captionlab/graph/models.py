@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.config.blocks import KINDS, Block, line_of, model_kind, needs_parent, root_of, scorer_kind
+from captionlab.config.blocks import KINDS, Block, line_of, model_kind, needs_parent, normalise, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
 from captionlab.config.needs import image_needs
 from captionlab.config.reach import measurements, reached
@@ -134,15 +134,16 @@ class Models(Software):
         return [reward for _, reward in rewards_in(objective["reward"])] if "reward" in objective else []
 
     def asked_models(self, captioner: str, key: str) -> list[str]:
-        """Return the retrievers or scorers (`key`) that the rewards of a captioner ask."""
+        """Return the retrievers, scorers or sets of questions (`key`) that the rewards of a captioner ask."""
         kinds = rewards()
         return [reward[key] for reward in self.rewards(captioner) if kinds[reward["kind"]].asks == key]
 
     def reward_models(self, captioner: str) -> dict[str, Any]:
-        """Return the retrievers and scorers that the reward of a captioner asks.
+        """Return the retrievers, scorers and sets of questions that the reward of a captioner asks.
 
-        By `encoders/<name>` or `scorers/<name>` each has its `directory`, the `features` of the training corpus that it
-        reads, and `neighbours`, the table of hard negatives, if its reward has some.
+        By `encoders/<name>` or `scorers/<name>` each model has its `directory`, the `features` of the training corpus
+        that it reads, and `neighbours`, the table of hard negatives, if its reward has some. By `questions/<name>` each
+        set of questions has its `table` and its `answerer`.
         """
         corpus = self.config["captioners"][captioner]["corpus"]
         features = {f"encoders/{n}": self.features_of(n, corpus) for n in self.asked_models(captioner, "retriever")}
@@ -155,6 +156,9 @@ class Models(Software):
             if "hard_negatives" in reward:
                 table = paths.neighbours(reward["retriever"], corpus, reward["hard_negatives"])
                 models[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
+        for name in sorted({*self.asked_models(captioner, "questions")}):
+            answerer = dict(normalise(self.config["questions"][name]["answerer"]))
+            models[f"questions/{name}"] = {"table": paths.questions(name, corpus), "answerer": answerer, "features": []}
         return models
 
     # ----------------------------------------------------------------------------- modules that scripts load
@@ -178,7 +182,12 @@ class Models(Software):
             **plugins("training.rewards", (reward["kind"] for reward in self.rewards(captioner))),
             **self._scorers(self.asked_models(captioner, "scorer")),
             **self._encoders(self.asked_models(captioner, "retriever")),
+            **self._answerers(*self.asked_models(captioner, "questions")),
         }
+
+    def _answerers(self, *names: str) -> Loaded:
+        """Return the modules of the answerers of sets of questions."""
+        return plugins("questions.answerers", (self.config["questions"][name]["answerer"]["kind"] for name in names))
 
     def _captioners(self, names: Iterable[str]) -> Loaded:
         lines = [line_of(self.config, name) for name in names]

@@ -21,6 +21,8 @@ from captionlab.storage import paths
 
 # Keys of a captioner that are left out, because inputs or other parameters of the job change with them.
 _READ = ("corpus", "parent", "seed", "encoder", "regions", "tags", "run", "config", "accelerate")
+# Keys of a reward that name the model or the questions that it asks.
+_ASKED = ("retriever", "scorer", "questions")
 # The split that captioners learn.
 TRAINING = "train"
 # The table of a scorer that says how good it is.
@@ -75,7 +77,7 @@ class Trainings(Models):
 
     def _rewarded(self, name: str) -> dict[str, str]:
         parts = [reward for reward in self.rewards(name) if "of" not in reward]
-        words = [" ".join(filter(None, (one["kind"], one.get("retriever", one.get("scorer"))))) for one in parts]
+        words = [" ".join([one["kind"], *(one[key] for key in _ASKED if key in one)]) for one in parts]
         block = self.config["captioners"][name]
         return {"parent": block["parent"], "corpus": block["corpus"], "reward": ", ".join(words)}
 

@@ -53,6 +53,7 @@ features = _Files("features/{encoder}/{corpus}/{shard}.parquet")
 neighbours = _Files("neighbours/{encoder}/{corpus}/{neighbours}.parquet")  # `neighbours`: how many of each image
 regions = _Files("regions/{regions}/{corpus}/{shard}.parquet")
 tags = _Files("tags/{tags}/{corpus}/tags.parquet")
+questions = _Files("questions/{questions}/{corpus}.parquet")
 reward_model = _Files("{kind}/{name}", "kind", "name")  # folder; kind: encoders or scorers
 scorer = _Files("scorers/{scorer}/{file}", "file")
 captioner = _Files("captioners/{captioner}/{file}", "file")

@@ -8,6 +8,7 @@ from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
 from captionlab.evaluation.metrics.nlg import metric as nlg
+from captionlab.evaluation.metrics.questions import metric as questions
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.sacrebleu import metric as sacrebleu
 from captionlab.evaluation.metrics.spice import metric as spice
@@ -15,10 +16,11 @@ from captionlab.evaluation.summary import NEITHER
 from captionlab.reporting.runs.roles import FLUENCY_METRICS
 from captionlab.reporting.tables.render import Cell
 
+MODULES = (alignment, chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
 BETTER = {
     name: metric.better
     for metrics in (
-        *(module.METRICS for module in (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)),
+        *(module.METRICS for module in MODULES),
         FLUENCY_METRICS,
     )
     for name, metric in metrics.items()

@@ -36,7 +36,8 @@ class TrainingData:
     """nothing where no objective reads references"""
     reward_models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the retrievers and scorers that its reward names, as encoders/{name} and scorers/{name}: its `directory`, tables
-    of `features` of the training corpus that it reads, and of `neighbours` there, where a reward has hard negatives"""
+    of `features` of the training corpus that it reads, and of `neighbours` there, where a reward has hard negatives.
+    Sets of questions, as questions/{name}: the `table` of the questions and the block of their `answerer`"""
     captioner: Any = None
     """who learns, as soon as it is made"""
     tokenizer: Any = None
@@ -89,7 +90,7 @@ class TrainingData:
         if isinstance(self.visual, Rows):
             return self.visual.images.places(self.ids)
         for asked in self.reward_models.values():
-            if read_schema_name(asked["features"][0]) == "regions":
+            if asked["features"] and read_schema_name(asked["features"][0]) == "regions":
                 return RegionTable(asked["features"]).places(self.ids)
         return None
 

@@ -1,0 +1,1 @@
+"""Questions about images that captions answer, by kind of question."""

@@ -1,0 +1,1 @@
+"""An answerer that understands the language of the toy world."""

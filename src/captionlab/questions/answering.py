@@ -1,0 +1,53 @@
+"""The interface of answerers, and the questions of a table with their answers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from captionlab.plugins import defined
+from captionlab.questions.entries import Question, is_correct
+from captionlab.questions.schemas import QUESTIONS
+from captionlab.storage.tables import read_table
+
+
+class Answerer(Protocol):
+    """Answers questions about images from captions alone: it sees neither the images nor their references."""
+
+    def answer(self, captions: Sequence[str], questions: Sequence[Question]) -> Sequence[str | None]:
+        """Return the answer that each caption gives to the question at its place; None if the caption does not say."""
+        ...
+
+
+def build_answerer(config: Mapping[str, Any]) -> Answerer:
+    """Return the answerer of a config block, built by the module of its kind."""
+    answerer: Answerer = defined("questions.answerers", config["kind"], "build")(config)
+    return answerer
+
+
+class ImageQuestions:
+    """The questions about each image of a table QUESTIONS, with their correct answers."""
+
+    def __init__(self, path: str):
+        self._of: dict[str, list[tuple[Question, str]]] = {}
+        for row in read_table(path, QUESTIONS).to_pylist():
+            question = Question(row["kind"], row["question"], tuple(row["options"]))
+            self._of.setdefault(row["image_id"], []).append((question, row["answer"]))
+
+    def __contains__(self, image: str) -> bool:
+        """Return whether there are questions about an image."""
+        return image in self._of
+
+    def outcomes(
+        self, answerer: Answerer, images: Sequence[str], captions: Sequence[str]
+    ) -> list[list[tuple[str, bool | None]]]:
+        """Return the kind and the outcome of each question about the image of each caption.
+
+        The outcome is whether the answer is correct, or None if the caption does not answer the question.
+        """
+        asked = [self._of.get(image, []) for image in images]
+        texts = [caption for caption, questions in zip(captions, asked, strict=True) for _ in questions]
+        answers = iter(answerer.answer(texts, [question for questions in asked for question, _ in questions]))
+        return [[(question.kind, _outcome(next(answers), right)) for question, right in of_one] for of_one in asked]
+
+
+def _outcome(answer: str | None, expected: str) -> bool | None:
+    return None if answer is None else is_correct(answer, expected)

@@ -1,0 +1,1 @@
+"""Questions in a JSON-lines file of the user's own."""

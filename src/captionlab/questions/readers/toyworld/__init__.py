@@ -1,0 +1,1 @@
+"""Questions that the toy world writes about its own images."""

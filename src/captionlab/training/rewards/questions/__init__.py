@@ -1,0 +1,1 @@
+"""The share of the questions about an image that a caption answers correctly."""
