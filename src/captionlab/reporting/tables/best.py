@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from captionlab.evaluation.metrics.alignment import metric as alignment
+from captionlab.evaluation.metrics.amber import metric as amber
 from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
@@ -18,7 +19,10 @@ from captionlab.reporting.tables.render import Cell
 BETTER = {
     name: metric.better
     for metrics in (
-        *(module.METRICS for module in (alignment, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)),
+        *(
+            module.METRICS
+            for module in (alignment, amber, chair, clipscore, diversity, nlg, retrieval, sacrebleu, spice)
+        ),
         FLUENCY_METRICS,
     )
     for name, metric in metrics.items()
