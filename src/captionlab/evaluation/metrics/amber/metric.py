@@ -175,7 +175,10 @@ def similar_words(model: str) -> Match:
 
     @cache
     def similar(one: str, other: str) -> bool:
-        return bool(document(one).similarity(document(other)) > SIMILARITY)
+        first, second = document(one), document(other)
+        if not first.vector_norm or not second.vector_norm:  # a word without a vector
+            return one == other
+        return bool(first.similarity(second) > SIMILARITY)
 
     return similar
 
