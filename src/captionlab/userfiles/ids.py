@@ -76,5 +76,5 @@ def _candidates(name: str) -> Iterator[str]:
         path = shorter
     if number := coco_number(path):
         yield number
-    if number := _AMBER.fullmatch(PurePosixPath(path).name):
-        yield number[1]
+    if amber := _AMBER.fullmatch(PurePosixPath(path).name):
+        yield amber[1]
