@@ -63,8 +63,10 @@ function differenceOf(view, row) {
   const text = (who) => view.captioners.find(({ name }) => name === who)?.text[row] ?? null;
   const [a, b] = [text(state.a), text(state.b)];
   if (a === null || b === null) return "";
+  const part = a !== b && [a, b].some((one) => wordsOf(one).length > IN_DETAIL);
   return make("section", {}, make("h3", {}, `From ${state.b} (B) to ${state.a} (A)`),
-    make("p", { class: "difference", dir: "auto" }, ...(a === b ? ["Both say the same: ", a] : changed(b, a))));
+    make("p", { class: "difference", dir: "auto" }, ...(a === b ? ["Both say the same: ", a] : changed(b, a))),
+    ...(part ? [make("p", { class: "soft" }, `Only the first ${IN_DETAIL} words are compared. The table below has the whole captions.`)] : []));
 }
 
 /** A table of what each captioner said and every score of it. */
@@ -74,7 +76,7 @@ function scoresOf(view, row) {
     ...view.measures.map(({ label }) => make("th", { scope: "col", class: "number" }, label)));
   const rows = speakers.map((one) => make("tr", { class: one.name === state.a ? "a" : one.name === state.b ? "b" : null },
     make("th", { scope: "row" }, ...(one.name === state.a ? [make("span", { class: "badge a" }, "A"), " "] : one.name === state.b ? [make("span", { class: "badge b" }, "B"), " "] : []), one.name),
-    make("td", { dir: "auto" }, ...marked(one.text[row], null, one.unknown[row]),
+    make("td", { dir: "auto" }, make("div", { class: "whole" }, ...marked(one.text[row], null, one.unknown[row])),
       ...(one.unknown[row] ? [make("small", {}, `unknown: ${one.unknown[row].join(", ")}`)] : []),
       ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : []),
       ...reasonsOf(view, one, row).map((note) => make("small", {}, note))),

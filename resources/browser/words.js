@@ -3,9 +3,12 @@
 const wordsOf = (text) => text.split(/(\s+)/u).filter((part) => part.trim());
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;
 
-/** A longest common subsequence of the words of two texts: of each word whether it is in it. */
-function inCommon(first, second) {
-  const ours = wordsOf(first).slice(0, 200), theirs = wordsOf(second).slice(0, 200);
+// How many words of two captions are compared: in the list, which shows two lines, and where an image is open.
+const IN_LIST = 200, IN_DETAIL = 1000;
+
+/** A longest common subsequence of the first words of two texts, `most` of each: of each word whether it is in it. */
+function inCommon(first, second, most) {
+  const ours = wordsOf(first).slice(0, most), theirs = wordsOf(second).slice(0, most);
   const left = ours.map(bare), right = theirs.map(bare);
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint16Array(right.length + 1));
   for (let i = left.length - 1; i >= 0; i--) {
@@ -25,8 +28,9 @@ function inCommon(first, second) {
 
 /** The words of a caption, those that the other one does not have in `ins`; an unknown word is marked as one. */
 function marked(text, other, unknown = [], tag = "ins") {
-  const steps = other === null || other === undefined
-    ? wordsOf(text).map((word) => ({ word, of: "both" })) : inCommon(text, other).filter(({ of }) => of !== "second");
+  const alone = other === null || other === undefined;
+  const steps = alone ? [] : inCommon(text, other, IN_LIST).filter(({ of }) => of !== "second");
+  steps.push(...wordsOf(text).slice(steps.length).map((word) => ({ word, of: "both" })));
   const odd = new Set(unknown.map((word) => word.toLowerCase()));
   return joined(steps.map(({ word, of }) => {
     const odds = odd.has(bare(word)) ? make("u", { class: "unknown", title: "unknown word" }, word) : word;
@@ -34,8 +38,8 @@ function marked(text, other, unknown = [], tag = "ins") {
   }));
 }
 
-/** From one caption to the other: what is gone in `del`, what came in `ins`. */
+/** From one caption to the other: what is gone in `del`, what came in `ins`. Longer captions are compared in part. */
 function changed(from, to) {
-  return joined(inCommon(from, to).map(({ word, theirs, of }) => of === "first" ? make("del", {}, word) : of === "second" ? make("ins", {}, word) : theirs));
+  return joined(inCommon(from, to, IN_DETAIL).map(({ word, theirs, of }) => of === "first" ? make("del", {}, word) : of === "second" ? make("ins", {}, word) : theirs));
 }
 const joined = (parts) => parts.flatMap((part, index) => index ? [" ", part] : [part]);

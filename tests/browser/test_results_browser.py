@@ -36,6 +36,38 @@ def run(tmp_path_factory) -> Path:
     return build(tmp_path_factory.mktemp("run"), PAGE)
 
 
+def long_text(captioner: str, number: int) -> str:
+    """A caption of 600 words, or of 5,000 with a word of 2,000 letters."""
+    if captioner == "foreign":
+        return " ".join([f"word{place}" for place in range(4998)] + ["a" * 2000, "end"])
+    return " ".join([f"{captioner if place % 3 else 'the'}{place}" for place in range(599)] + ["end"])
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_captions_of_thousands_of_words(page, tmp_path, monkeypatch, size):
+    monkeypatch.setattr("support.browser_run.text_of", long_text)
+    page.size(*size)
+    look(page, build(tmp_path / "long", PAGE), "a=tuned&b=foreign")
+    narrow = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert page.run(narrow)
+    heights = page.run("[...document.querySelectorAll('#list .row')].map((row) => row.offsetHeight === list.height)")
+    assert len(heights) > 2
+    assert all(heights)
+    shoot(page, f"long-list-{size[0]}")
+    page.run("openDetail(0)")
+    page.wait("document.querySelector('dialog .whole')")
+    assert page.run(narrow)
+    assert page.run("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('dialog'))")
+    shown = page.run(
+        "[...document.querySelectorAll('dialog .whole')].map((one) => [one.textContent, one.offsetHeight])"
+    )
+    assert [text for text, _ in shown] == [long_text(captioner, 0) for captioner in ("parent", "tuned", "foreign")]
+    assert max(height for _, height in shown) < 600
+    note = page.run("document.querySelector('dialog .difference + .soft').textContent")
+    assert note.startswith("Only the first 1000 words are compared")
+    shoot(page, f"long-detail-{size[0]}")
+
+
 @pytest.fixture
 def page(tmp_path) -> Iterator[Page]:
     with browser(tmp_path / "profile", tmp_path) as page:

@@ -374,6 +374,20 @@ def test_captions_run_in_their_own_direction(server, page):
     shoot(page, "desktop-right-to-left")
 
 
+@pytest.mark.parametrize(("device", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
+def test_a_long_caption_scrolls_above_the_images(server, page, device, name):
+    page.size(*device)
+    page.open(f"{server.address}/index.html?block=1")
+    begin(page)
+    page.run("block()[0].caption = 'a dog on the grass near a house '.repeat(600) + 'x'.repeat(900); render()")
+    settled(page)
+    assert scroll_free(page)
+    caption = "document.querySelector('.caption')"
+    assert page.run(f"{caption}.offsetHeight < innerHeight / 2 && {caption}.scrollHeight > {caption}.clientHeight")
+    assert page.run("[...document.querySelectorAll('.choice')].every((one) => one.offsetHeight > 40)")
+    shoot(page, f"{name}-long")
+
+
 def test_bad_codes_and_blocks(server, page):
     page.open(f"{server.address}/index.html?block=3")
     assert "which this study does not have" not in page.text()

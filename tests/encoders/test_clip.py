@@ -198,6 +198,22 @@ class TestImport:
         assert found.config["architecture"]["quick_gelu"] is True
         assert found.model.text_projection.dtype == torch.float32
 
+    def test_two_tables_of_positions_of_long_clip(self, tmp_path):
+        """The first 20 positions are in one table, and the other 228 in the other."""
+        encoder = clip({**VIT, "text_cfg": {**TEXT, "context_length": 248}})
+        state, table = encoder.model.state_dict(), encoder.model.positional_embedding
+        noise = torch.randn_like(table)
+        first, second = (
+            torch.where(torch.arange(248)[:, None] < 20, *pair) for pair in ((table, noise), (noise, table))
+        )
+        published = {**state, "positional_embedding": first, "positional_embedding_res": second}
+        save_file(published, tmp_path / "w.safetensors")
+        found = import_weights({"head_width": 64}, tmp_path / "w.safetensors")
+        captions = ["a dog", "a dog and a cat " * 30, "a dog " * 600, "word " * 5000]
+        assert torch.equal(found.embed_texts(captions), encoder.embed_texts(captions))
+        assert found.context_length == 248
+        assert found.tokens_left_out(captions) == [0, 0, 1200 - 246, 5000 - 246]
+
     def test_heads_that_are_not_width_over_head_width(self, tmp_path):
         encoder = clip({**VIT, "text_cfg": {**TEXT, "heads": 4}})
         save_file(encoder.model.state_dict(), tmp_path / "w.safetensors")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from support.interval_ranges import NAMED, intervals_outside
 
+from captionlab.evaluation.metrics.amber import metric as amber
 from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
@@ -31,9 +32,10 @@ from captionlab.statistics.intervals import FROM_0, PER_CENT, difference_bounds
 from captionlab.storage.schemas import TAGGED
 
 # Scores of alignment have the bounds of their scorer.
-MODULES = (chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
+MODULES = (amber, chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
 METRICS = {name: metric for module in MODULES for name, metric in module.METRICS.items()} | FLUENCY_METRICS
 SHARES = {"P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall", "question accuracy", "unanswered questions"}
+SHARES |= {*amber.METRICS}
 JOB = Job("child", "main", "greedy", {"toy": "test"})
 
 

@@ -44,6 +44,24 @@ class Model:
         scores = [r + len(s["mt"]) / 100 + len(s["refs"]) / 1000 for r, s in zip(red, samples)]
         return samples, scores
 """
+# The published signatures; the value is the share of a reference's words, averaged over references. As in the package,
+# scores are in the order of the references, and captions or references without a sentence cannot be parsed.
+CAPTURE = """
+class CAPTURE:
+    def __init__(self, alpha=0.5, beta=0.5, gamma=0.2, synonym_matching=True, soft_matching=True, stop_words=True,
+                 eps=1e-6):
+        assert soft_matching and synonym_matching
+
+    def compute_score(self, gts, res, prev_gt_parsed=None, prev_cand_parsed=None, return_parse_results=False):
+        assert gts.keys() == res.keys()
+        scores = []
+        for key, references in gts.items():
+            (caption,) = res[key]
+            assert caption.strip() and all(text.strip() for text in references)
+            shares = [len({*caption.split()} & {*text.split()}) / len({*text.split()}) for text in references]
+            scores.append(sum(shares) / len(shares))
+        return sum(scores) / len(scores), scores
+"""
 
 
 @pytest.fixture
@@ -84,11 +102,21 @@ def test_polos(captions):
     assert found == pytest.approx(wanted)
 
 
+def test_capture(captions):
+    empty = {"id": "world/empty/0", "corpus": "world", "image_id": "empty", "caption_index": 0, "image": None}
+    with captions.open("a") as file:
+        file.write(json.dumps({**empty, "caption": " ", "references": ["a b"]}) + "\n")
+    found = run("capture", captions, "capture_metric/capture.py", CAPTURE)
+    assert [*found] == [*(f"world/{number}/0" for number in range(70)), "world/empty/0"]
+    assert {*found.values()} == {0.5, 0.0}
+    assert found["world/empty/0"] == 0
+
+
 def test_the_config_names_files_that_are_there():
     config = yaml.safe_load((ROOT / "tests" / "runs" / "config.yaml").read_text())
     update_config(config, yaml.safe_load((EXAMPLES / "config.yaml").read_text()))
     Graph(config, ROOT).check_files()
-    assert [*config["metrics"]] == ["bertscore", "polos"]
+    assert [*config["metrics"]] == ["bertscore", "polos", "capture"]
     for name, block in config["metrics"].items():
         environment = yaml.safe_load((ROOT / block["conda"]).read_text())
         pinned = [package for item in environment["dependencies"] if isinstance(item, dict) for package in item["pip"]]

@@ -163,7 +163,7 @@ ARCHITECTURE = {
 }
 
 
-def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
+def test_the_script_ranks_every_caption_by_every_retriever(tmp_path, caplog):
     from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 
     generator = np.random.default_rng(0)
@@ -191,7 +191,9 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
             captions["corpus"].append(corpus)
             captions["image_id"].append(ids[image])
             captions["caption_index"].append(0)
-            captions["caption"].append("" if image == 5 else f"{corpus} caption {image} 🐕")
+            captions["caption"].append(
+                "" if image == 5 else f"{corpus} caption {image} 🐕" + " and a cat" * (200 if image == 7 else 0)
+            )
     write_table(
         tmp_path / "captions.parquet",
         GENERATED,
@@ -219,6 +221,8 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path):
         config={"candidates": 5, "candidate_sets": "file-order"},
         seed=1,
     )
+    for retriever in encoders:
+        assert f"plain: 1 of 12 captions are too long for {retriever} and are cut, by up to" in caplog.text
     rows = read_table(tmp_path / "retrieval.parquet", RETRIEVAL).to_pylist()
     # plain: 10 of 12 images in whole blocks, and all in the full set; alike: all in sets and in the full set
     assert len(rows) == 2 * (10 + 12 + 12 + 12)

@@ -63,3 +63,11 @@ def test_text_says_where_it_ends():
     assert made.write(words("one line"), 0, 1.0, 3.0, 7) == pytest.approx(1.0 + LEADING * 7 / 72)
     assert made.write([], 0, 1.0, 3.0, 7) == 1.0
     assert sorted({written for _, written in words("one line")}) == [PLAIN]
+
+
+def test_of_thousands_of_words_the_first_are_written_and_their_number():
+    text = " ".join(f"w{place}" for place in range(5000))
+    figure = drawn(board(text), "column")
+    written = " ".join(one.get_text() for one in figure.axes[0].texts).split()
+    assert written == ["a", "lead:", *text.split()[:98], "…", "(5,003", "words)"]
+    assert figure.get_figheight() < 11, "a page of a paper holds it"

@@ -60,3 +60,16 @@ def test_a_long_table_has_every_row_once_in_floats_that_name_it():
     assert [one.count(r"\caption") for one in floats] == [1] + [0] * (len(floats) - 1)
     # A heading stands above the rows of its block wherever these begin anew.
     assert all(rf"\textit{{block {b}}}" in one for one in floats for b in re.findall(r"^r(\d)x", one, re.MULTILINE))
+
+
+def test_of_a_caption_of_thousands_of_words_the_first_are_printed_and_their_number():
+    cells = [
+        Cell(" ".join(f"{letter}{place}" for place in range(number))) for letter, number in (("x", 5000), ("y", 99))
+    ]
+    table = Table(
+        "long", "Long", "Captions.", [Column("caption", numeric=False)], [Block([[c] for c in cells])], [], ()
+    )
+    text = latex(table)
+    assert "x99 … (5,000 words)" in " ".join(text.split())
+    assert "x100" not in text
+    assert "y98" in text

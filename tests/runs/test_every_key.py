@@ -19,6 +19,7 @@ from support.interval_ranges import intervals_outside
 from support.other_run import write_models
 from support.published_models import write_blip_matcher, write_detector, write_siglip
 from support.small import start
+from support.word_vectors import install
 
 from captionlab.ablation.schemas import CHOSEN
 from captionlab.corpora.toyworld.render import ToyImage, render
@@ -38,7 +39,7 @@ SEEDED = [
     (section, name) for section in ("encoders", "scorers", "captioners") for name, block in CONFIG[section].items()
     if "seeds" in block and block.get("family") != "constructed"
 ]  # fmt: skip
-JUDGED = ("nlg", "clipscore", "alignment", "chair", "diversity", "questions", "sacrebleu", "command-words")
+JUDGED = ("nlg", "clipscore", "alignment", "chair", "amber", "diversity", "questions", "sacrebleu", "command-words")
 TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv")
 # A metric that gives each caption its number of characters, without a library.
 COUNT = """
@@ -100,6 +101,7 @@ def write_data(folder: Path) -> None:
     dual_encoder("clip", folder / "dual")
     hub_model("smolvlm", folder / "models")
     write_detector(folder / "detector.pt")
+    write_amber(folder, images)
     write_arpa(train([text.lower().split() for text in texts]), folder / "given.arpa")
     (folder / "count.py").write_text(COUNT)
     write_questions(folder, images)
@@ -124,6 +126,20 @@ def write_questions(folder: Path, images: list[ToyImage]) -> None:
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
+def write_amber(folder: Path, images: list[ToyImage]) -> None:
+    """Write the objects of images as AMBER's annotations, and a spaCy model in which two of them are similar."""
+    drawn = {image.image_id: sorted({label for label, _, _ in image.objects}) for image in images}
+    labels = sorted({label for of_image in drawn.values() for label in of_image})
+    entries = [
+        {"id": name, "type": "generative", "truth": there, "hallu": [one for one in labels if one not in there][:3]}
+        for name, there in drawn.items()
+    ]
+    (folder / "amber.json").write_text(json.dumps(entries))
+    (folder / "relation.json").write_text(json.dumps({label: [] for label in labels}))
+    (folder / "safe.txt").write_text(labels[0])
+    install(folder / "site", "toy_vectors", {labels[1]: [1, 0], labels[2]: [1, 0.1]})
+
+
 def config(folder: Path) -> dict:
     """Return the config, with its data in a folder."""
     metrics = {"words": {"command": f"{sys.executable} count.py"}}
@@ -142,7 +158,7 @@ def targets() -> list[str]:
         *(paths.captions(name, "main") for name in ("constructed", "constructed-8")),
         *(
             paths.evaluation(table, "given", "main")
-            for table in ("chair", "clipscore", "questions", "sacrebleu", "spice")
+            for table in ("amber", "chair", "clipscore", "questions", "sacrebleu", "spice")
         ),
         *(paths.scores(table, "simulated", "simulated") for table in JUDGED),
         paths.language("measures", "given", "main"),
@@ -164,6 +180,7 @@ def run(tmp_path_factory) -> Path:
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     places = {"M2_REPO": str(folder / "maven"), "XDG_CACHE_HOME": str(folder / "cache")}
     environment = {**os.environ, **nowhere, **places, "NO_PROXY": "", "no_proxy": ""}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
     log = folder / "log"
     process = start(folder / "run", config(folder), "--cores", "2", *targets(), output=log, environment=environment)
     assert process.wait() == 0, log.read_text()[-6000:]

@@ -238,13 +238,15 @@ def adopted(**settings) -> None:
     )
 
 
-def test_alignment(world):
+def test_alignment(world, caplog):
     """Every caption by every scorer, in parts, against each scorer asked for one caption."""
     extract("0-of-1", "whole.parquet")
     imported(DIMENSIONS)
     adopted(prompt="A photo depicts ", scale=2.5, clamp=True)
     captions = [
-        (f"image-{i}", rank, text) for i in (3, 1, 14) for rank, text in enumerate(("a ball.", f"red ball {i}"))
+        (f"image-{i}", rank, text)
+        for i in (3, 1, 14)
+        for rank, text in enumerate(("a ball.", f"red ball {i}" + " and a dog" * (200 if i == 14 else 0)))
     ]
     rows = [("toy", *row, None, None) for row in captions] + [("none", "image-2", 0, "", None, None)]
     write_table("captions.parquet", GENERATED, dict(zip(GENERATED.columns, zip(*rows, strict=True), strict=True)))
@@ -256,6 +258,8 @@ def test_alignment(world):
         scorers=[f"results/scorers/{name}/{file}" for name in sources for file in ("config.json", "model.safetensors")],
         captions="captions.parquet",
     )
+    for name in sources:
+        assert f"toy: 1 of 6 captions are too long for {name} and are cut, by up to" in caplog.text
     table = read_table("alignment.parquet", ALIGNMENT).to_pylist()
     assert len(table) == 2 * len(rows)
     for row in table:

@@ -155,6 +155,8 @@ def test_texts_are_cut_before_the_end_token():
     (whole,), (cut,) = words.encode([CAPTIONS[1]], 99), words.encode([CAPTIONS[1]], 6)
     assert len(whole) > 6
     assert cut == [*whole[:5], whole[-1]]
+    assert words.left_out([CAPTIONS[1], "a"], 6) == [len(whole) - 6, 0]
+    assert words.left_out([CAPTIONS[1]], len(whole)) == [0]
 
 
 def test_punctuation_of_rosita():

@@ -15,6 +15,7 @@ ANY = (-math.inf, math.inf)
 NAMED = {
     **dict.fromkeys(("BLEU@1", "BLEU@2", "BLEU@3", "BLEU@4", "METEOR", "ROUGE-L", "SPICE", "SacreBLEU"), PER_CENT),
     **dict.fromkeys(("P@1", "R@5", "R@10", "CHAIRi", "CHAIRs", "object recall", "novelty", "repetitions"), PER_CENT),
+    **dict.fromkeys(("AMBER CHAIR", "AMBER Cover", "AMBER Hal", "AMBER Cog"), PER_CENT),
     **dict.fromkeys(("distinct-1", "distinct-2", "mBLEU-4", "self-CIDEr"), PER_CENT),
     **dict.fromkeys(("distinct-1 in an image", "distinct-2 in an image"), PER_CENT),
     **dict.fromkeys(("captions cut for CLIPScore", "captions cut for PAC-S"), PER_CENT),

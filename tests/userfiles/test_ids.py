@@ -86,6 +86,8 @@ def test_coco_number(name, number):
         ("b/1.jpg", {"1"}, None),
         ("val2014/COCO_val2014_000000058350.jpg", {"58350"}, "58350"),
         ("", {"a"}, None),
+        ("AMBER_7.jpg", {"7"}, "7"),
+        ("AMBER_7", {"7", "AMBER_7"}, "AMBER_7"),
     ],
 )
 def test_known(name, known, expected):

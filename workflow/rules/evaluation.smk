@@ -436,17 +436,27 @@ def scoring_inputs(wildcards):
         "questions": {"questions": question_tables(wildcards)},
     }
     found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
-    for name in graph.metrics()[wildcards.table].reads:
+    facts = graph.metrics()[wildcards.table]
+    for name in facts.reads:
         found |= every[name]
-    return found
+    return found | {key: graph.given(path) for key, path in metric_values(wildcards, facts.files)}
+
+
+def metric_values(wildcards, keys):
+    """Return the keys, of these, that the block of a metric in an evaluation has, each with its value."""
+    evaluation, asks = graph.block("evaluations", wildcards.evaluation), graph.metrics()[wildcards.table].asks
+    blocks = [evaluation[key] for key in asks if key in evaluation]
+    return [(key, block[key]) for block in blocks for key in keys if key in block]
 
 
 def metric_modules(wildcards):
-    """Return the modules of a metric, of the encoders that it asks and of the answerers of its questions."""
+    """Return the modules of a metric with its libraries, of the encoders that it asks, and of answerers of questions."""
     encoders = graph.modules("encoders", *metric_encoders(wildcards))
     answerers = {asked["answerer"]["kind"] for asked in question_sets(wildcards).values()}
+    packages = [name for _, name in metric_values(wildcards, graph.metrics()[wildcards.table].packages)]
+    modules = graph.modules("evaluation.metrics", wildcards.table)
     return {
-        **graph.modules("evaluation.metrics", wildcards.table),
+        **{module: [*libraries, *packages] for module, libraries in modules.items()},
         **encoders,
         **graph.modules("questions.answerers", *answerers),
     }
@@ -454,8 +464,9 @@ def metric_modules(wildcards):
 
 def metric_settings(wildcards):
     """Return the keys of an evaluation that ask for a metric. Sets of questions come with what they depend on."""
-    evaluation = settings.evaluations[wildcards.evaluation]
-    asked = {key: getattr(evaluation, key, None) for key in sorted(graph.metrics()[wildcards.table].asks)}
+    evaluation, written = settings.evaluations[wildcards.evaluation], graph.block("evaluations", wildcards.evaluation)
+    asks = sorted(graph.metrics()[wildcards.table].asks)
+    asked = {key: written.get(key, getattr(evaluation, key, None)) for key in asks}
     return {**asked, "questions": question_sets(wildcards)} if "questions" in asked else asked
 
 

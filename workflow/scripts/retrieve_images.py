@@ -12,6 +12,7 @@ import numpy as np
 
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.encoders.store import load_encoder
+from captionlab.evaluation.cut_captions import log_cut
 from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
 from captionlab.jobs.progress import progress
 from captionlab.jobs.provenance import device_name
@@ -73,5 +74,6 @@ def main(snakemake):
             clip = load_encoder(folder_of(config), device())
             for corpus in progress(sets, f"corpora by {retriever}", len(sets)):
                 features = shards[retriever, corpus]
+                log_cut(clip.tokens_left_out([row["caption"] for row in captions[corpus]]), corpus, retriever)
                 for found in search(clip, captions[corpus], sets[corpus], features, corpus, params):
                     writer.write({**found, "retriever": [retriever] * len(found["rank"])})

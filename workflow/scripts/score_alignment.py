@@ -1,5 +1,6 @@
 """Score how well the captions of a captioner match their images, by every scorer of an evaluation."""
 
+from captionlab.evaluation.cut_captions import log_cut
 from captionlab.jobs.progress import progress
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import device, folder_of, script
@@ -38,5 +39,8 @@ def main(snakemake):
         for name, tables in snakemake.params.sources.items():
             scorer = load_scorer(folders[name], device())
             for corpus, paths in tables.items():
-                for columns in scored(scorer, ScorerImages(scorer, paths, device()), captions.get(corpus, {})):
+                here = captions.get(corpus, {})
+                texts = [row["caption"] for of_image in here.values() for row in of_image]
+                log_cut(scorer.tokens_left_out(texts), corpus, name)
+                for columns in scored(scorer, ScorerImages(scorer, paths, device()), here):
                     writer.write({**columns, "scorer": [name] * len(columns["score"])})

@@ -34,6 +34,10 @@ class MetricFacts:
     reads: tuple[MetricInput, ...] = ()
     """inputs of its function `score` beside the captions (captionlab.evaluation.inputs); () if a rule of its own makes
     the table"""
+    files: tuple[str, ...] = ()
+    """keys of its block in an evaluation that name files, which are inputs of its function `score` by these names"""
+    packages: tuple[str, ...] = ()
+    """keys of its block in an evaluation that name installed spaCy models"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions change the scores"""
     mem_mb: int = 4000

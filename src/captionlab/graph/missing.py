@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from captionlab.config.blocks import JUDGED, Block, located
-from captionlab.config.families import captioners, encoders, judgement_readers, question_readers, scorers
+from captionlab.config.families import (
+    captioners,
+    encoders,
+    judgement_readers,
+    question_readers,
+    score_tables,
+    scorers,
+)
+from captionlab.config.metrics import MetricFacts
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.corpora.inputs import input_mistakes
@@ -71,7 +79,8 @@ class MissingFiles:
         yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
         yield from self._missing(self._named("tags", "files"))
         yield from self._missing(self._named("comparisons", "prompt"))
-        yield from self._missing_tagger()
+        yield from self._missing(self._metric_files())
+        yield from self._missing_taggers()
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
         yield from self._missing(self._named("judgements", *sorted(keys)))
@@ -121,13 +130,28 @@ class MissingFiles:
                 if word.endswith(SCRIPTS) and not word.startswith(("/", "-")):
                     yield f"metrics.{name}.command", word
 
-    def _missing_tagger(self) -> Iterator[str]:
-        tagger = self.config.get("language", {}).get("tagger", BUNDLED_TAGGER)
-        if tagger != BUNDLED_TAGGER and not importlib.util.find_spec(tagger):
-            yield (
-                f"language.tagger: the spaCy model {tagger!r} is not installed; get it by "
-                f"`python -m spacy download {tagger}`"
-            )
+    def _metric_blocks(self) -> Iterator[tuple[str, Block, MetricFacts]]:
+        """Yield the place and content of each block of an evaluation that asks for a metric, and the metric's facts."""
+        for name, evaluation in self.config["evaluations"].items():
+            section = "judgements" if name in self.config["judgements"] else "evaluations"
+            for facts in score_tables().values():
+                for key in (key for key in facts.asks if isinstance(evaluation.get(key), dict)):
+                    yield f"{section}.{name}.{key}", evaluation[key], facts
+
+    def _metric_files(self) -> Iterator[Named]:
+        """Yield the files that blocks of evaluations name."""
+        for place, block, facts in self._metric_blocks():
+            yield from ((f"{place}.{key}", block[key]) for key in facts.files if key in block)
+
+    def _missing_taggers(self) -> Iterator[str]:
+        """Yield a sentence for each spaCy model that is not installed."""
+        models = [("language.tagger", self.config.get("language", {}).get("tagger", BUNDLED_TAGGER))]
+        for place, block, facts in self._metric_blocks():
+            models += [(f"{place}.{key}", block[key]) for key in facts.packages if key in block]
+        for place, name in models:
+            if name != BUNDLED_TAGGER and not importlib.util.find_spec(name):
+                download = f"`python -m spacy download {name}`"
+                yield f"{place}: the spaCy model {name!r} is not installed; get it by {download}"
 
     def _missing_categories(self) -> Iterator[str]:
         for name, evaluation in self.config["evaluations"].items():

@@ -80,10 +80,17 @@ class WordPieces:
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
         """Return the ids of each text between the start and the end token, cut to at most `max_tokens` ids."""
+        return [[self.start, *ids[: max_tokens - 2], self.end] for ids in self._ids(texts)]
+
+    def left_out(self, texts: Sequence[str], max_tokens: int) -> list[int]:
+        """Return for each text the number of ids that `encode` cuts off."""
+        return [max(len(ids) - (max_tokens - 2), 0) for ids in self._ids(texts)]
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of the pieces of each text."""
         if self.strip_punctuation:
             texts = [_PUNCTUATION.sub("", text) for text in texts]
-        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
-        return [[self.start, *ids[: max_tokens - 2], self.end] for ids in pieces]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
 
 def learn_pieces(texts: Iterable[str], size: int, lowercase: bool = True, strip_punctuation: bool = False) -> list[str]:

@@ -101,6 +101,13 @@ class Scorer(nn.Module, ABC):
         `rows` (B,) says which image of `visual` each caption is about; without it, caption i is about image i.
         """
 
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """Return for each caption the number of tokens that `score` ignores, because the caption is too long.
+
+        By default captions are read as a whole.
+        """
+        return [0] * len(captions)
+
 
 class ScorerNetwork(Rebuilt, Member, ABC):
     """Base class of the network of a family. By default it reads the regions of an image, and word pieces."""
@@ -186,6 +193,10 @@ class NetworkScorer(Scorer):
     def encode_text(self, captions: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each caption, cut to the scorer's `max_tokens`."""
         return self.words.encode(captions, self.matching.max_tokens)
+
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """Return for each caption the number of tokens that `score` ignores, because the caption is too long."""
+        return self.words.left_out(captions, self.matching.max_tokens)
 
     def logits(
         self,

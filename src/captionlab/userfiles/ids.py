@@ -17,6 +17,8 @@ _WHOLE = re.compile(r"-?\d+\.0+")
 _ENDING = re.compile(r"\.[A-Za-z]\w*$")
 # The name of an image file of COCO without its ending, of the release of 2014 or of 2017.
 _COCO = re.compile(r"(?:COCO_\w+_)?(\d{12})", re.IGNORECASE)
+# The name of an image of AMBER.
+_AMBER = re.compile(r"AMBER_(\d+)")
 
 
 def id_text(value: Any, where: str) -> str | None:
@@ -58,8 +60,8 @@ def known_id(name: str, known: Container[str]) -> str | None:
     """Return the id among `known` that a name in a file stands for, or None.
 
     The name is an id, or the path of an image file, perhaps with a second ending (a.jpg.npz). An id as it is comes
-    first, then the path without endings, then the COCO number in the name of the file. The name of the file alone does
-    not stand for an id if the path has folders, because files in other folders may have the same name.
+    first, then the path without endings, then the number in the name of a file of COCO or AMBER. The name of the file
+    alone does not stand for an id if the path has folders, because files in other folders may have the same name.
     """
     return next((candidate for candidate in _candidates(name) if candidate in known), None)
 
@@ -74,3 +76,5 @@ def _candidates(name: str) -> Iterator[str]:
         path = shorter
     if number := coco_number(path):
         yield number
+    if amber := _AMBER.fullmatch(PurePosixPath(path).name):
+        yield amber[1]

@@ -32,6 +32,8 @@ VISION = ("image_size", "layers", "width", "head_width", "patch_size", "mlp_rati
 TEXT = ("context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio")
 # Entries of OpenAI's published files that are not tensors of the model.
 NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
+# The second table of positions of Long-CLIP, and the number of positions that are taken from the first.
+STRETCHED, KEPT = "positional_embedding_res", 20
 
 
 def build(architecture: Mapping[str, Any], seed: int = 0) -> CLIP:
@@ -198,7 +200,7 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
         for name, value in stored.get("state_dict", stored).items()
         if isinstance(value, Tensor)
     }
-    state = {name: value for name, value in tensors.items() if name not in NO_WEIGHTS}
+    state = _merged_positions({name: value for name, value in tensors.items() if name not in NO_WEIGHTS})
     if not architecture:
         quick_gelu = bool(config.get("quick_gelu", True))
         architecture = architecture_of(state, path, quick_gelu, config.get("head_width"), config.get("heads"))
@@ -212,6 +214,18 @@ def import_weights(config: Mapping[str, Any], file: str | os.PathLike[str] | Non
     except RuntimeError as error:
         raise CheckpointError(f"{path}: the tensors do not fit the architecture {architecture}: {error}") from error
     return Clip(model, {"architecture": architecture, "image_mean": list(mean), "image_std": list(std)})
+
+
+def _merged_positions(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return a state dict with one table of positions: Long-CLIP's published weights have two (Zhang et al. 2024).
+
+    Its code (github.com/beichenzbc/Long-CLIP, model/model_longclip.py) takes the first 20 positions, which are CLIP's
+    own, from one table and all others from the other table.
+    """
+    merged = dict(state)
+    if (stretched := merged.pop(STRETCHED, None)) is not None:
+        merged["positional_embedding"] = torch.cat([merged["positional_embedding"][:KEPT], stretched[KEPT:]])
+    return merged
 
 
 def architecture_of(

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from captionlab.evaluation.metrics.alignment import metric as alignment
+from captionlab.evaluation.metrics.amber import metric as amber
 from captionlab.evaluation.metrics.chair import metric as chair
 from captionlab.evaluation.metrics.clipscore import metric as clipscore
 from captionlab.evaluation.metrics.diversity import metric as diversity
@@ -16,7 +17,7 @@ from captionlab.evaluation.summary import NEITHER
 from captionlab.reporting.runs.roles import FLUENCY_METRICS
 from captionlab.reporting.tables.render import Cell
 
-MODULES = (alignment, chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
+MODULES = (alignment, amber, chair, clipscore, diversity, nlg, questions, retrieval, sacrebleu, spice)
 BETTER = {
     name: metric.better
     for metrics in (

@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from captionlab.reporting.tables.figures import text_width
+from captionlab.reporting.tables.shortening import MOST, shortened
 
 # A word and its style.
 Word = tuple[str, str]
@@ -61,9 +62,11 @@ class Board:
     def write(self, said: Iterable[Word], x: float, y: float, width: float, size: float) -> float:
         """Write words in lines no wider than `width` inches and return the position below the last line.
 
-        `y` is the top of the first line; `size` is the font size in points.
+        `y` is the top of the first line; `size` is the font size in points. Of a text of hundreds of words only the
+        first are written, and how many there are.
         """
-        for row in wrapped(said, width, size):
+        every = list(said)
+        for row in wrapped(every if len(every) <= MOST else _shortened(every), width, size):
             place = x
             for written, group in groupby(row, key=lambda word: word[1]):
                 text = " ".join(word for word, _ in group)
@@ -99,6 +102,11 @@ def wrapped(said: Iterable[Word], width: float, size: float) -> list[Sequence[Wo
         lines[-1].append((word, written))
         left -= long + space
     return [row for row in lines if row]
+
+
+def _shortened(said: Sequence[Word]) -> list[Word]:
+    """Return the first words of a long text, and how many words it has."""
+    return [*said[:MOST], *words(" ".join(shortened([word for word, _ in said])[MOST:]), GREY)]
 
 
 def _weight(written: str) -> str:

@@ -43,12 +43,19 @@ class ClipScorer(Scorer, Member):
 
         Each distinct caption is encoded once, in batches of captions of similar length.
         """
-        texts = normalize(self.encoder.embed_texts([self.prompt + caption for caption in captions], batch), dim=1)
+        texts = normalize(self.encoder.embed_texts(self._prompted(captions), batch), dim=1)
         images = visual.states[:, 0]
         if rows is not None:
             images = images[torch.as_tensor(rows, device=images.device)]
         cosine = (texts * images).sum(1)
         return self.scale * (cosine.clamp(min=0) if self.clamp else cosine)
+
+    def tokens_left_out(self, captions: Sequence[str]) -> list[int]:
+        """Return for each caption the number of tokens that `score` ignores, because prompt and caption are long."""
+        return self.encoder.tokens_left_out(self._prompted(captions))
+
+    def _prompted(self, captions: Sequence[str]) -> list[str]:
+        return [self.prompt + caption for caption in captions]
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors: the encoder without its image tower, and the scorer's settings."""

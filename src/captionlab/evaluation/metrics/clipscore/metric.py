@@ -6,7 +6,6 @@ as in github.com/jmhessel/clipscore, clipscore.py. PAC-S has another w, and weig
 as an encoder.
 """
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from captionlab.evaluation.cut_captions import log_cut
 from captionlab.evaluation.inputs import MetricInputs
 from captionlab.evaluation.metrics.retrieval.metric import unit_length
 from captionlab.evaluation.summary import (
@@ -60,8 +60,6 @@ SCORES = TableSchema(
     tokens_left_out=Column(pa.int32(), "tokens that the encoder's text side did not read, the caption being too long"),
 )
 
-logger = logging.getLogger(__name__)
-
 
 def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, by encoder and corpus."""
@@ -72,8 +70,7 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
             columns = {key: [row[key] for row in rows] for key in CAPTION_KEY}
             images, captions = columns["image_id"], [PROMPT + row["caption"] for row in rows]
             left_out = encoder.tokens_left_out(captions)
-            if cut := sum(map(bool, left_out)):
-                logger.warning("%s: %d of %d captions are too long for %s and are cut", corpus, cut, len(rows), name)
+            log_cut(left_out, corpus, name)
             said = unit_length(encoder.embed_texts(captions).cpu().numpy(), images, f"captions of {corpus}, by image")
             seen = _of_images(inputs, name, corpus, images)
             scores = weight * np.maximum((said.astype(np.float64) * seen).sum(axis=1), 0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from captionlab.reporting.tables.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
+from captionlab.reporting.tables.shortening import shortened
 from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
@@ -45,6 +46,11 @@ def escape_latex(text: str) -> str:
     return " ".join(map(_word, text.split()))
 
 
+def _cell(text: str) -> str:
+    """Return the text of a cell as LaTeX. A text of hundreds of words is shortened, so that a page can hold it."""
+    return escape_latex(" ".join(shortened(text.split())))
+
+
 def pictures_of(table: Table) -> dict[str, bytes]:
     """Return the PNG pictures of a table by the names of their files in the folder PICTURES."""
     return {f"{table.name}-{place}.png": block.image for place, block in enumerate(table.blocks, 1) if block.image}
@@ -60,7 +66,7 @@ def latex(table: Table) -> str:
     notes += map(escape_latex, remarks_of(table))
     notes += [f"As in {escape_latex(numbered['where'])}."] if numbered else []
     parts: list[_Note | _Tabular] = [*shape.tabulars(), *(_Note(note, shape.characters) for note in notes)]
-    return template("table.tex.jinja", tex=escape_latex, wrapped=_wrapped).render(
+    return template("table.tex.jinja", tex=_cell, wrapped=_wrapped).render(
         table=table,
         shape=shape,
         caption=caption,

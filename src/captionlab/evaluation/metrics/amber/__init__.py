@@ -1,0 +1,1 @@
+"""AMBER: objects of an image that captions name, and objects that they invent, by AMBER's lists of words."""
