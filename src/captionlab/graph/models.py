@@ -95,13 +95,6 @@ class Models(Software):
         """Return the fields of each Need of images of a corpus."""
         return [asdict(need) for need in image_needs(self.config) if need.corpus == corpus]
 
-    def checked_corpora(self, corpora: Iterable[str]) -> list[str]:
-        """Return, sorted, the corpora whose splits and numbers of images are checked before work on their images.
-
-        Corpora of the toy world and sets of judgements are left out, because the config tells enough of them.
-        """
-        return [corpus for corpus in sorted(corpora) if KINDS["corpora"](self.config["corpora"][corpus]) == "read"]
-
     def corpora_of_training(self, section: str, name: str) -> set[str]:
         """Return the corpora of a model that is trained: its own, and those on which it is evaluated."""
         corpora = {self.config[section][name]["corpus"]}
