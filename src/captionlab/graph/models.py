@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.config.blocks import KINDS, Block, line_of, model_kind, needs_parent, normalise, root_of, scorer_kind
+from captionlab.config.blocks import Block, line_of, model_kind, needs_parent, normalise, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
 from captionlab.config.needs import image_needs
 from captionlab.config.reach import measurements, reached
