@@ -1,6 +1,7 @@
 """Rubrics: questions of users, with a declared form of the answer."""
 
 import json
+from typing import Any
 
 from captionlab.config.judges import Rubric as RubricConfig
 from captionlab.evaluation.judges.answers import object_schema
@@ -17,7 +18,7 @@ class Rubric(JsonJudge):
         self.template = user_template(template, config.references)
         self.choices = config.answer.choices
         if self.choices:
-            key, form = "choice", {"enum": [*self.choices]}
+            key, form = "choice", dict[str, Any](enum=[*self.choices])
             values = f"one of {json.dumps([*self.choices], ensure_ascii=False)}"
         else:
             low, high = config.range
