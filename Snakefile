@@ -57,7 +57,7 @@ lend_library(ROOT)
 
 wildcard_constraints:
     **dict.fromkeys(
-        ["corpus", "encoder", "evaluation", "regions", "tags", "scorer", "judgements", "metric"],
+        ["corpus", "encoder", "evaluation", "regions", "tags", "scorer", "judgements", "metric", "comparison"],
         "[a-z0-9-]+",
     ),
     captioner="[a-z0-9-]+(@[0-9]+)?",
@@ -86,6 +86,7 @@ include: "workflow/rules/finetuning.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/judgements.smk"
+include: "workflow/rules/comparisons.smk"
 include: "workflow/rules/language.smk"
 include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"

@@ -60,6 +60,8 @@ def range_of(table: str, row: Mapping[str, str], own: Own) -> Range:
         return ANY
     if table == "judgements":
         return UNIT if row["coefficient"] == "accuracy" else (-1.0, 1.0)
+    if table == "comparisons":
+        return ANY if row["measure"] == "strength" else UNIT
     measure = row.get("measure") or row.get("metric") or row["quantity"]
     if measure == "score":
         scorer = row.get("scorer") or row["retriever"]

@@ -163,6 +163,34 @@ rule collect_judgements:
         "../scripts/collect_judgements.py"
 
 
+rule collect_comparisons:
+    """Write the rankings of captioners by pairwise preferences into one table.
+
+    tables: each captioner of each of the `comparisons`: its strength, its win rates against the others, and how the
+        model that compares answers, with intervals and n
+    """
+    input:
+        rankings=[f"results/comparisons/{name}/rankings.parquet" for name in settings.comparisons],
+    output:
+        tables=multiext("results/reporting/comparisons", ".csv", ".md", ".html"),
+    log:
+        "results/logs/collect_comparisons.log",
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("collect_comparisons"),
+        models={name: block.model for name, block in settings.comparisons.items()},
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "write the rankings by pairwise preferences into one table"
+    script:
+        "../scripts/collect_comparisons.py"
+
+
 def own_evaluations():
     """Return the evaluations of the config by name; sets of judgements are none."""
     return {name: block for name, block in sorted(settings.evaluations.items()) if name not in settings.judgements}
@@ -379,8 +407,10 @@ def measured_tables():
         "validity": settings.validity,
         "rewards": list(graph.rewarded_trainings()),
         "judgements": settings.judgements,
+        "comparisons": settings.comparisons,
     }
     names = [name for name, block in asked.items() if block]
+    names += [f"comparisons_{name}_pairs" for name in settings.comparisons]
     return [
         *(rules.collect_language_tables.output.tables if settings.language else []),
         *expand("results/reporting/{name}.{ending}", name=names, ending=["csv", "md", "html"]),

@@ -17,7 +17,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from captionlab import plugins
-from captionlab.config import analyses, captioners, corpora, encoders, evaluations, scorers, sections, training
+from captionlab.config import (
+    analyses,
+    captioners,
+    comparisons,
+    corpora,
+    encoders,
+    evaluations,
+    scorers,
+    sections,
+    training,
+)
 from captionlab.config.model import FileMark, Model, SeedMark
 from captionlab.config.plugins import Cases, plugin_models
 from captionlab.config.walking import ValueType, type_of
@@ -84,6 +94,7 @@ def parts() -> dict[str, Any]:
         "decoding": Cased("kind", evaluations.DECODINGS),
         "evaluation": sections.evaluation_model(),
         "metric": evaluations.CommandMetric,
+        "comparison": comparisons.Comparison,
         "judgements": Cased("reader", sections.judgement_models()),
         "validity": analyses.Validity,
         "language": analyses.Language,

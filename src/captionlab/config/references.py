@@ -54,6 +54,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     yield from _repeated_evaluations(config["evaluations"])
     for name, block in config["judgements"].items():
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
+    for name, block in config["comparisons"].items():
+        yield from _comparison_mistakes(config, f"comparisons.{name}", block)
     yield from _command_mistakes(config["metrics"])
     if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
         yield "tracking is tensorboard, which is not installed: pip install tensorboard"
@@ -317,6 +319,25 @@ def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str
             f"{where}.reader is {block['reader']!r}, for which it must be known what an image shows, and corpora."
             f"{block['corpus']} is not of the toy world; name one that is, or a reader of what people judged"
         )
+
+
+def _comparison_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
+    evaluation = config["evaluations"][block["evaluation"]]
+    names = block.get("captioners", evaluation["captioners"])
+    if sum(len(config["captioners"][name].get("seeds", [name])) for name in names) < 2:
+        yield f"{where} compares the captions of {names[0]!r} alone; name another captioner of its evaluation"
+    for corpus in evaluation["corpora"]:
+        if block["shows"] == "image" and config["corpora"][corpus].get("images", "") is None:
+            yield f"{where}: the corpus {corpus!r} is text only (images: null); write shows: references"
+        if block["shows"] == "references":
+            yield from _caption_mistakes(config, where, corpus, "no references can be shown; write shows: image")
+    if block["shows"] == "references":
+        for name in names:
+            if config["captioners"][name].get("family") == "human":
+                yield (
+                    f"{where} shows references, of which the captions of {name!r} are one; leave it out, or write "
+                    "shows: image"
+                )
 
 
 def _repeated_evaluations(evaluations: Block) -> Iterator[str]:

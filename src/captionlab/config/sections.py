@@ -8,6 +8,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, create_model
 from captionlab import plugins
 from captionlab.config.analyses import Language, SceneAnalysis, Study, Validity
 from captionlab.config.captioners import AnyCaptioner
+from captionlab.config.comparisons import Comparison
 from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
 from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
@@ -95,6 +96,7 @@ class Sections(Model):
     captioners: dict[Name, AnyCaptioner] = Field({})
     decodings: dict[Name, AnyDecoding] = Field({})
     metrics: dict[Name, CommandMetric] = Field({})
+    comparisons: dict[Name, Comparison] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
     tracking: Literal["tensorboard", "none"] = Field(
         "none",

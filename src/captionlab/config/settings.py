@@ -20,6 +20,7 @@ SECTIONS = (
     "evaluations",
     "judgements",
     "metrics",
+    "comparisons",
 )
 
 
@@ -45,6 +46,7 @@ class Settings:
         self.evaluations: Mapping[str, Any] = found["evaluations"]
         self.judgements: Mapping[str, Any] = found["judgements"]
         self.metrics: Mapping[str, Any] = found["metrics"]
+        self.comparisons: Mapping[str, Any] = found["comparisons"]
         one = walking.root()
         parts = ("language", "study", "validity", "scene_analysis")
         present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}

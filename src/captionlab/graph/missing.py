@@ -69,6 +69,7 @@ class MissingFiles:
         yield from self._missing([named for named in models if named[0] in folders], "folder")
         yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
         yield from self._missing(self._named("tags", "files"))
+        yield from self._missing(self._named("comparisons", "prompt"))
         yield from self._missing_tagger()
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
