@@ -108,6 +108,24 @@ def test_a_mistake_in_a_comparison_is_a_sentence(name, keys, sentence, answers):
     answers.hold(f"comparisons.{name}: {written}", error.value, sentence)
 
 
+def test_trainings_of_a_captioner_with_seeds_are_compared():
+    config = edited("seen", captioners=["fc"])
+    config["corpora"]["world"]["images"]["train"] = 8
+    config["encoders"] = {"clip": {"family": "clip", "weights": "clip.pt"}}
+    config["captioners"]["fc"] = {
+        "family": "newfc",
+        "encoder": "clip",
+        "corpus": "world",
+        "architecture": {"width": 8, "input_width": 8, "min_count": 1},
+        "objective": {"kind": "cross-entropy"},
+        "optimizer": {"kind": "adam", "lr": 1e-3, "batch": 4, "steps": 2},
+        "seeds": [1, 2],
+    }
+    config["decodings"] = {"greedy": {"kind": "greedy", "max_tokens": 8}}
+    config["evaluations"]["main"] |= {"captioners": ["one", "two", "fc"], "decoding": "greedy"}
+    assert checked(config, ROOT)["comparisons"]["seen"]["captioners"] == ["fc", "fc-2"]
+
+
 def test_references_need_a_corpus_that_has_them():
     config = edited("read")
     config["corpora"]["world"] = {"reader": "folder", "images": "photos"}

@@ -159,10 +159,7 @@ def pairs_table(
         records += [
             {**row, "caption": captions[row["captioner"]], "against_caption": captions[row["against"]]} for row in rows
         ]
-    description = (
-        f"What {model} prefers, and why, on the first {len(blocks)} images that were compared. It read every two "
-        "captions in both orders."
-    )
+    description = f"What {model} prefers, and why, on {len(blocks)} images. It read every two captions in both orders."
     notes = [f"{MISSING}: no answer. Identical captions are a tie, and the model was not asked."]
     texts = (f"comparisons_{name}_pairs", f"Captions compared for {name}", description)
     return table_of(*texts, columns, blocks, records, PAIR_COLUMNS, notes, provenance)
