@@ -83,7 +83,8 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     match = similar_words(vectors) if vectors else eq
     scored = False
     for corpus in inputs.corpora:
-        rows, columns = inputs.tags[corpus], {name: [] for name in SCORES.columns}
+        rows = inputs.tags[corpus]
+        columns: dict[str, list[Any]] = {name: [] for name in SCORES.columns}
         names = {image: known_id(image, annotations) for image in {row["image_id"] for row in rows}}
         if bare := sum(name is None for name in names.values()):
             logger.warning("%s: %d of %d images have no annotation and are left out", corpus, bare, len(names))
