@@ -25,6 +25,7 @@ def test_a_job_waits_for_the_files_of_its_corpus_and_no_others(corpus, named):
     awaited = []
     retrieving = SimpleNamespace(wait_for=lambda paths: awaited.extend(paths))
     config = {"corpora": {"mine": corpus, "other": {"reader": "coco", "annotations": {"val": "b.json"}}}}
+    config |= {"evaluations": {}, "limit": None}
     settings = SimpleNamespace(data=".")
     Models(config, settings, Path(), retrieving).input_files("mine")
     assert awaited == named
