@@ -7,7 +7,9 @@ import pytest
 import yaml
 from support.plans import ROOT, plan
 
-from captionlab.config.served import TRANSPORT
+from captionlab.config.model import IdleMark
+from captionlab.config.served import Served
+from captionlab.config.walking import type_of
 from captionlab.config.whole import ConfigError, checked
 from captionlab.storage import paths
 
@@ -60,7 +62,7 @@ def test_a_job_reads_what_the_model_is_shown(planned):
 
 
 def test_no_job_depends_on_how_a_server_is_reached(tmp_path):
-    assert {*LATER} == {*TRANSPORT}
+    assert {*LATER} == {key for key, field in Served.model_fields.items() if type_of(field).has(IdleMark)}
     plans = [plan(config, tmp_path, "all") for config in (edited("read"), edited("read", **LATER))]
     before, after = ({(job.rule, *job.wildcards.values()): job.params for job in one.jobs} for one in plans)
     assert ("compare_pairs", "read") in before

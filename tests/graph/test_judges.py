@@ -6,13 +6,16 @@ import pytest
 from test_config import CONFIG, ROOT
 
 from captionlab.config.judges import JUDGES
-from captionlab.config.served import TRANSPORT
+from captionlab.config.model import IdleMark
+from captionlab.config.served import Served
+from captionlab.config.walking import type_of
 from captionlab.config.whole import ConfigError, checked
 from captionlab.graph.graph import Graph
 
 CLAIR = {"kind": "clair", "model": "large"}
 FLEUR = {"kind": "fleur", "model": "large-vl"}
 RUBRIC = {"kind": "rubric", "model": "large-vl", "template": "rubric.txt", "answer": {"score": [1, 5]}}
+IDLE = {key for key, field in Served.model_fields.items() if type_of(field).has(IdleMark)}
 
 
 def config(**judges):
@@ -118,11 +121,11 @@ def test_every_key_that_scores_depend_on_is_a_parameter(kind, planned):
     """Keys of transport are not, and the template is an input."""
     others = {"url": "http://other/v1", "api_key_variable": "MY_KEY", "price": {"input": 1, "output": 2}, "budget": 9}
     others |= {"concurrency": 1, "timeout": 5, "retries": 0, "max_failed": 0.5}
-    assert {*others} == {*TRANSPORT}
+    assert {*others} == IDLE
     block = {"clair": CLAIR, "fleur": FLEUR, "rubric": RUBRIC}[kind] | {"parameters": {"top_k": 3}}
     plain, moved = (
         planned(config(it=one)).job("score_by_judge", captioner="base").params["settings"]
         for one in (block, {**block, **others})
     )
     assert plain == moved
-    assert {*plain} == JUDGES[kind].model_fields.keys() - {*TRANSPORT, "template"}
+    assert {*plain} == JUDGES[kind].model_fields.keys() - {*IDLE, "template"}

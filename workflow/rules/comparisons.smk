@@ -43,10 +43,6 @@ def comparison_prompt(wildcards):
     return graph.given(given) if given else own(f"{ROOT}/resources/comparisons/prompt.jinja")
 
 
-# Keys of a comparison that the answers depend on, beside inputs: not the address, the key, prices and limits.
-ANSWER_KEYS = ("model", "parameters", "shows", "image_size", "structured", "max_tokens", "images")
-
-
 rule compare_pairs:
     """Ask a model behind a server which of the captions of every two captioners is better, in both orders.
 
@@ -71,7 +67,7 @@ rule compare_pairs:
         runtime=480,
     params:
         **graph.software("compare_pairs", "pillow", "jinja2"),
-        config=lambda wildcards: graph.block("comparisons", wildcards.comparison, only=ANSWER_KEYS),
+        config=lambda wildcards: graph.block("comparisons", wildcards.comparison, "evaluation", "captioners", "prompt"),
         captioners=lambda wildcards: paired_captioners(wildcards.comparison),
         corpora=paired_corpora,
         seed=settings.seed,

@@ -311,22 +311,6 @@ rule score_by_command:
         "../scripts/score_by_command.py"
 
 
-# Keys of a judge that its scores depend on: not the address, the key, prices and limits.
-JUDGE_KEYS = (
-    "kind",
-    "model",
-    "parameters",
-    "max_tokens",
-    "structured",
-    "image_size",
-    "smoothing",
-    "reasons",
-    "answer",
-    "image",
-    "references",
-)
-
-
 def judge_references(wildcards):
     """Return the captions of each corpus of an evaluation, if the judge reads references."""
     return evaluated_captions(wildcards) if settings.judges[wildcards.judge].reads_references else []
@@ -358,7 +342,7 @@ rule score_by_judge:
         splits=evaluation_splits,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
         people=is_human,
-        settings=lambda wildcards: graph.block("judges", wildcards.judge, only=JUDGE_KEYS),
+        settings=lambda wildcards: graph.block("judges", wildcards.judge, "template"),
     message:
         "ask the judge {wildcards.judge} about the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:

@@ -119,10 +119,6 @@ rule join_captions:
         "../scripts/join_captions.py"
 
 
-# Keys of a captioner behind a server that its captions depend on: not the address, the key, prices and limits.
-RESPONSE_KEYS = ("model", "parameters", "prompt", "system", "image_size", "answer")
-
-
 rule request_captions:
     """Ask a model behind a server for captions of the images of an evaluation.
 
@@ -147,7 +143,7 @@ rule request_captions:
         runtime=480,
     params:
         **graph.software("request_captions", "pillow"),
-        config=lambda wildcards: graph.block("captioners", wildcards.captioner, only=RESPONSE_KEYS),
+        config=lambda wildcards: graph.block("captioners", wildcards.captioner),
         corpora=evaluated_corpora,
         splits=evaluation_splits,
         decoding=decoding,

@@ -72,6 +72,11 @@ class AbsentMark:
 
 
 @dataclass(frozen=True)
+class IdleMark:
+    """Marks a key that no result depends on, such as the address of a server. Another value runs nothing again."""
+
+
+@dataclass(frozen=True)
 class FileMark:
     """Marks a path of a file or folder, which a relative path reaches from `data`."""
 
@@ -130,6 +135,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 FilePath = Annotated[str, StringConstraints(min_length=1), FileMark()]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Nullable = NullMark()
+Idle = IdleMark()
 Absent = AbsentMark()
 # The whole numbers that generators of random numbers take, in 64 bits.
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]

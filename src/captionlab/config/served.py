@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic_core import PydanticCustomError
 
-from captionlab.config.model import Model, Share, Text
+from captionlab.config.model import Idle, Model, Share, Text
 
 # The environment variable of an address that a config does not name, as in the client of OpenAI.
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
@@ -51,9 +51,9 @@ class Price(Model):
 
 
 class Served(Model):
-    """A model behind a server with OpenAI's interface of chats. Responses depend on `model` and `parameters` alone."""
+    """A model behind a server with OpenAI's interface of chats. Responses do not depend on keys with the mark Idle."""
 
-    url: Annotated[Text, AfterValidator(checked_address)] | None = Field(
+    url: Annotated[Annotated[Text, AfterValidator(checked_address)] | None, Idle] = Field(
         None,
         description=f"address, usually with /v1 at its end; by default the environment variable {ADDRESS_VARIABLE}; "
         "another address asks nothing again",
@@ -64,23 +64,25 @@ class Served(Model):
         description="further parameters of every request, as the server names them, such as `chat_template_kwargs: "
         "{enable_thinking: false}`; null takes a parameter out, as in `max_tokens: null, max_completion_tokens: 60`",
     )
-    api_key_variable: Annotated[Text, AfterValidator(_checked_variable)] | None = Field(
+    api_key_variable: Annotated[Annotated[Text, AfterValidator(_checked_variable)] | None, Idle] = Field(
         None, description="environment variable that has the key of the server; without it no key is sent"
     )
-    price: Price | None = Field(None, description="price of a million tokens, in any currency")
-    budget: PositiveFloat | None = Field(
+    price: Annotated[Price | None, Idle] = Field(None, description="price of a million tokens, in any currency")
+    budget: Annotated[PositiveFloat | None, Idle] = Field(
         None,
         description="most that the responses of one job may cost, in the currency of `price`, responses of earlier "
         "runs included; a job that would cost more stops before it does",
     )
-    concurrency: PositiveInt = Field(32, description="requests that one job sends at the same time")
-    timeout: PositiveFloat = Field(120, description="seconds after which a request without a response is repeated")
-    retries: NonNegativeInt = Field(
+    concurrency: Annotated[PositiveInt, Idle] = Field(32, description="requests that one job sends at the same time")
+    timeout: Annotated[PositiveFloat, Idle] = Field(
+        120, description="seconds after which a request without a response is repeated"
+    )
+    retries: Annotated[NonNegativeInt, Idle] = Field(
         5,
         description="how often a request is repeated after 408, 429, 5xx, a broken connection or a timeout, after a "
         "pause that doubles or that the server asks for",
     )
-    max_failed: Share = Field(
+    max_failed: Annotated[Share, Idle] = Field(
         0.01, description="share of the requests of a job that may fail for good; above it the job stops"
     )
 
@@ -91,7 +93,3 @@ class Served(Model):
             yield "{place}.budget needs a price; add `price: {input: ..., output: ...}`"
         for key in sorted(_RESERVED & {*(self.parameters or {})}):
             yield f"{{place}}.parameters.{key} is set by captionlab; drop it"
-
-
-# Keys that no response depends on. If they change, nothing runs again.
-TRANSPORT = ("url", "api_key_variable", "price", "budget", "concurrency", "timeout", "retries", "max_failed")

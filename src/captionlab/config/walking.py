@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from captionlab.config.model import AbsentMark, Block, FileMark, Model, NullMark, Ref, SeedMark
+from captionlab.config.model import AbsentMark, Block, FileMark, IdleMark, Model, NullMark, Ref, SeedMark
 from captionlab.config.plugins import Cases
 from captionlab.config.sections import config_model
 
@@ -134,6 +134,17 @@ def renamed(part: ValueType, value: Any, rename: Rename) -> Any:
     if isinstance(value, Mapping):
         return {key: renamed(part.under(key), one, rename) for key, one in value.items()}
     return rename(part.ref.section, value, part.ref.trainings) if part.ref else value
+
+
+def without_idle(part: ValueType, value: Any) -> Any:
+    """Return a value of a config without the keys that no result depends on. `part` is the type of the value."""
+    part = part.of(value)
+    if isinstance(value, list):
+        return [without_idle(part.under(index), item) for index, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    kept = {key: part.under(key) for key in value if not part.under(key).has(IdleMark)}
+    return {key: without_idle(inner, value[key]) for key, inner in kept.items()}
 
 
 def named_paths(part: ValueType, value: Any) -> Iterator[str]:

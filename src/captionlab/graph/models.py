@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.config.blocks import Block, line_of, model_kind, needs_parent, normalise, root_of, scorer_kind
+from captionlab.config.blocks import Block, line_of, model_kind, needs_parent, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
 from captionlab.config.needs import image_needs
 from captionlab.config.reach import measurements, reached
@@ -150,7 +150,7 @@ class Models(Software):
                 table = paths.neighbours(reward["retriever"], corpus, reward["hard_negatives"])
                 models[f"encoders/{reward['retriever']}"]["neighbours"] = [table]
         for name in sorted({*self.asked_models(captioner, "questions")}):
-            answerer = dict(normalise(self.config["questions"][name]["answerer"]))
+            answerer = self.block("questions", name, only=["answerer"])["answerer"]
             models[f"questions/{name}"] = {"table": paths.questions(name, corpus), "answerer": answerer, "features": []}
         return models
 

@@ -1,13 +1,14 @@
 """The code and the versions of libraries that jobs depend on, and the files that a config names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from snakemake.io import local
 
+from captionlab.config import walking
 from captionlab.config.blocks import KINDS, Block, any_of, located, normalise, without
 from captionlab.config.caveats import caveats
 from captionlab.config.papers import listed
@@ -102,12 +103,18 @@ class Software:
     def block(self, section: str, name: str = "", *others: str, only: Sequence[str] = ()) -> Block:
         """Return the part of a section or block that a job depends on: the keys in `only`, or all keys but `others`.
 
-        Other inputs or parameters of the job stand for the other keys.
+        Other inputs or parameters of the job stand for the other keys. Keys that no result depends on are left out.
         """
-        whole: Block = self.config[section]
+        whole: Block = self._needed[section]
         block: Block = whole.get(name, {}) if name else whole
         kept = {key: value for key, value in block.items() if key in only} if only else without(block, *others)
         return dict(normalise(kept))
+
+    @cached_property
+    def _needed(self) -> Block:
+        """Return the config without the keys that no result depends on."""
+        needed: Block = walking.without_idle(walking.root(), self.config)
+        return needed
 
     # ------------------------------------------------------------------------------------------------- files
     def given(self, path: str) -> str:
