@@ -10,7 +10,7 @@ from PIL import Image
 from support.chat_server import ChatServer, chat, chat_server, images_of, refusal, texts_of
 
 from captionlab.config.judges import read_judge
-from captionlab.evaluation.judges.answers import AnswerError, json_answer, number_answer
+from captionlab.served.forms import AnswerError, json_answer, number_answer
 from captionlab.evaluation.judges.asking import Judgement, build_judge, judgements
 from captionlab.evaluation.judges.clair import SCHEMA
 from captionlab.evaluation.judges.fleur import smoothed_score

@@ -10,7 +10,7 @@ from captionlab.config.judges import Fleur as FleurConfig
 from captionlab.config.judges import Judge as JudgeConfig
 from captionlab.config.judges import Rubric as RubricConfig
 from captionlab.config.judges import Seeing as SeeingConfig
-from captionlab.evaluation.judges.answers import AnswerError
+from captionlab.served.forms import AnswerError
 from captionlab.evaluation.judges.clair import Clair
 from captionlab.evaluation.judges.fleur import Fleur
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from captionlab.config.judges import Fleur as FleurConfig
-from captionlab.evaluation.judges.answers import number_answer
+from captionlab.served.forms import number_answer
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict
 from captionlab.evaluation.judges.prompts import question, shipped_template
 from captionlab.served.responses import Response

@@ -7,7 +7,7 @@ from typing import Any
 
 from captionlab.config.judges import Judge as JudgeConfig
 from captionlab.config.judges import Structured
-from captionlab.evaluation.judges.answers import json_answer, response_format
+from captionlab.served.forms import json_answer, response_format
 from captionlab.served.responses import Response
 
 
@@ -50,7 +50,7 @@ class Judge(ABC):
 
     @abstractmethod
     def read(self, response: Response) -> Verdict:
-        """Return what an answer says. Raises captionlab.evaluation.judges.answers.AnswerError."""
+        """Return what an answer says. Raises captionlab.served.forms.AnswerError."""
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of every question: greedy decoding."""
@@ -81,5 +81,5 @@ class JsonJudge(Judge):
         return "if the server knows no response_format, write `structured: false`" if self.structured else ""
 
     def answer(self, response: Response) -> dict[str, Any]:
-        """Return the JSON of an answer. Raises captionlab.evaluation.judges.answers.AnswerError."""
+        """Return the JSON of an answer. Raises captionlab.served.forms.AnswerError."""
         return json_answer(response.text, self.schema)

@@ -1,0 +1,1 @@
+"""An answerer that is a model behind a server."""
