@@ -38,7 +38,7 @@ def config(**judges):
         ({**RUBRIC, "answer": {"score": [5]}}, "judges.it.answer.score"),
         ({**RUBRIC, "answer": {"choices": {"a": 1}}}, "judges.it.answer.choices"),
         ({**RUBRIC, "answer": {"choices": {"a": 1, "b": 1}}}, "judges.it.answer.choices have one score"),
-        ({**RUBRIC, "answer": {"choices": {True: 1, False: 0}}}, "judges.it.answer.choices"),
+        ({**RUBRIC, "answer": {"choices": {True: 1, False: 0}}}, "judges.it.answer.choices has words"),
         ({**CLAIR, "budget": 3}, "judges.it.budget needs a price"),
         ({**CLAIR, "api_key_variable": "sk-123"}, "must be the name of an environment variable"),
     ],

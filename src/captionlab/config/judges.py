@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
-from pydantic import Field, PositiveInt
+from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic_core import PydanticCustomError
 
 from captionlab.config.model import FilePath, Model, Text
 from captionlab.config.plugins import cases_by
@@ -86,13 +87,21 @@ class Fleur(Seeing):
         return True
 
 
+def _with_words(choices: Any) -> Any:
+    """Return choices. Raises PydanticCustomError for a word without quotes that YAML reads as true or false."""
+    if isinstance(choices, Mapping) and any(isinstance(word, bool) for word in choices):
+        sentence = 'has words that YAML reads as true or false; quote them, as in {"yes": 1, "no": 0}'
+        raise PydanticCustomError("reference", "{sentence}", {"sentence": sentence})
+    return choices
+
+
 class AnswerFormat(Model):
     """What an answer says beside its reason: a number, or one of several words."""
 
     score: Annotated[list[float], Len(2, 2)] | None = Field(
         None, description="lowest and highest number that the judge may give"
     )
-    choices: Annotated[dict[Text, float], Len(2)] | None = Field(
+    choices: Annotated[dict[Text, float], Len(2), BeforeValidator(_with_words)] | None = Field(
         None, description='words that the judge may choose from, each with its score, such as `{"yes": 1, "no": 0}`'
     )
 

@@ -27,7 +27,7 @@ class Judgement:
     """What a judge says of a caption."""
 
     chat: list[Message]
-    """questions and answers so far; () if nothing is asked"""
+    """questions and answers so far, the first question included"""
     verdict: Verdict | None = None
     fault: str | None = None
     """why there is no verdict"""
