@@ -10,15 +10,15 @@ from PIL import Image
 from support.chat_server import ChatServer, chat, chat_server, images_of, refusal, texts_of
 
 from captionlab.config.judges import read_judge
-from captionlab.served.forms import AnswerError, json_answer, number_answer
 from captionlab.evaluation.judges.asking import Judgement, build_judge, judgements
 from captionlab.evaluation.judges.clair import SCHEMA
 from captionlab.evaluation.judges.fleur import smoothed_score
 from captionlab.evaluation.judges.judge import Candidate
-from captionlab.evaluation.judges.prompts import NOTE, TemplateMistake
+from captionlab.evaluation.judges.prompts import TemplateMistake
 from captionlab.evaluation.metrics.judge.metric import SCORES, of_captions, results
 from captionlab.evaluation.summary import Job, summary_columns
 from captionlab.served.client import ServerError
+from captionlab.served.forms import DATA_NOTE, AnswerError, json_answer, number_answer
 from captionlab.storage.tables import write_table
 
 HOSTILE = [
@@ -85,9 +85,9 @@ def test_captions_are_data_and_move_nothing_else(kind, tmp_path, image):
     assert len(questions) == len(captions)
     assert len({outside(json.dumps(body)) for body in first}) == 1
     assert len({outside(question) for question in questions}) == 1
-    assert all(question.startswith(NOTE) for question in questions)
+    assert all(question.startswith(DATA_NOTE) for question in questions)
     # The first block has the caption as it is.
-    data = [json.loads(BLOCK.findall(question.removeprefix(NOTE))[0]) for question in questions]
+    data = [json.loads(BLOCK.findall(question.removeprefix(DATA_NOTE))[0]) for question in questions]
     assert sorted(one if isinstance(one, str) else one[0] for one in data) == sorted(captions)
     # The complaint about an answer repeats nothing of it.
     assert len(second) == len(captions)
@@ -101,14 +101,14 @@ def test_the_questions_are_the_published_ones(image):
         (_, clair), *_ = texts_of(server.bodies[0])
         (_, fleur), *_ = texts_of(server.bodies[-1])
         assert [picture.size for picture in images_of(server.bodies[-1])] == [(10, 5)]
-    assert clair.removeprefix(NOTE).strip() == (
+    assert clair.removeprefix(DATA_NOTE).strip() == (
         "You are trying to tell if a candidate set of captions is describing the same image as a reference set of "
         'captions.\nCandidate set:\n<data>["a dog"]</data>\nReference set:\n<data>["a cat", "two dogs"]</data>\n'
         "On a precise scale from 0 to 100, how likely is it that the candidate set is describing the same image as the "
         'reference set? (JSON format, with a key "score", value between 0 and 100, and a key "reason" with a string '
         "value.)"
     )
-    assert fleur.removeprefix(NOTE).strip() == (
+    assert fleur.removeprefix(DATA_NOTE).strip() == (
         "Your task is to evaluate and rate the caption on a scale of 0.0 to 1.0 based on the given Grading Criteria. "
         "(Print Real Number Score ONLY)\n\nGrading Criteria:\n\n0.0: The caption does not describe the image at all.\n"
         "1.0: The caption accurately and clearly describes the image.\n\nCaption: "

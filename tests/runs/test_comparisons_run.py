@@ -27,7 +27,7 @@ NAMES = ("short", "long", "same")
 def prefer_longer(body):
     """An answer that does not depend on the order."""
     text = texts_of(body)[0][1]
-    first, second = map(len, json.loads(re.search(r"<captions>\n(.*)\n</captions>", text)[1]).values())
+    first, second = map(len, json.loads(re.search(r"<data>(\{.*?)</data>", text)[1]).values())
     answer = "tie" if first == second else "first" if first > second else "second"
     return chat(json.dumps({"reason": "the longer one says more", "answer": answer}), fingerprint="fp-7")
 

@@ -17,6 +17,5 @@ def main(snakemake):
     tables = dict(zip(params.captioners, input.captions, strict=True))
     shown = {"images": input.images, "references": input.references}
     images = described_images(tables, params.corpora, shown, comparison.images, params.seed)
-    preferences = ask_preferences(comparison, name, Prompt(input.prompt), images)
-    metadata = {"device": f"server of {comparison.model}", "models": preferences.models}
-    write_table(snakemake.output.preferences, PREFERENCES, preferences.rows, metadata)
+    rows = ask_preferences(comparison, name, Prompt(input.prompt), images)
+    write_table(snakemake.output.preferences, PREFERENCES, rows, {"device": f"server of {comparison.model}"})

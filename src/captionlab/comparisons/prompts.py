@@ -3,38 +3,25 @@
 Captions and references are data: they stand as JSON in blocks that their texts cannot end.
 """
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
-from jsonschema import Draft202012Validator
 
 from captionlab.comparisons.schemas import FIRST, SECOND, TIE
+from captionlab.served.forms import DATA_NOTE, data_block, object_schema
+from captionlab.served.json_answers import JsonAnswer
 
 # Follows every prompt.
 FORMAT = (
     'Answer with a JSON object and nothing else: {"reason": "...", "answer": "..."}. The reason is one short sentence, '
     'and the answer is "first", "second", or "tie" if neither caption is better.'
 )
-# JSON Schema of an answer, and the parameter of a request that asks a server for it.
-SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "answer": {"type": "string", "enum": [FIRST, SECOND, TIE]}},
-    "required": ["reason", "answer"],
-    "additionalProperties": False,
-}
-RESPONSE_FORMAT = {
-    "type": "json_schema",
-    "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
-}
-# Follows an answer of another form.
-AGAIN = f"This is not the JSON object. {FORMAT}"
+# JSON Schema of an answer.
+SCHEMA = object_schema(reason={"type": "string"}, answer={"type": "string", "enum": [FIRST, SECOND, TIE]})
 _VARIABLES = {"captions", "references"}
-_FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 
 
 class PromptError(ValueError):
@@ -65,14 +52,14 @@ class Prompt:
         Raises PromptError, which names the file, if the template fails.
         """
         blocks = {
-            "captions": data_block("captions", {"first": first, "second": second}),
-            "references": data_block("references", list(references)) if references else "",
+            "captions": data_block({"first": first, "second": second}),
+            "references": data_block(list(references)) if references else "",
         }
         try:
             message = self.template.render(blocks)
         except (TemplateError, TypeError, ValueError) as error:
             raise PromptError(f"{self.path} cannot be filled: {error}; correct it") from None
-        return f"{message.strip()}\n\n{FORMAT}"
+        return f"{DATA_NOTE}\n\n{message.strip()}\n\n{FORMAT}"
 
 
 class Verdict(NamedTuple):
@@ -82,22 +69,8 @@ class Verdict(NamedTuple):
     reason: str | None
 
 
-def data_block(name: str, data: Mapping[str, str] | Sequence[str]) -> str:
-    """Return data as JSON between the marks <name> and </name>. No text in the data can end the block."""
-    content = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
-    return f"<{name}>\n{content}\n</{name}>"
-
-
-def read_verdict(text: str) -> Verdict | None:
-    """Return the verdict in the answer of a model; None if the answer is not the JSON object that was asked for.
-
-    A Markdown fence around the object is allowed.
-    """
-    fenced = _FENCED.fullmatch(text.strip())
-    try:
-        answer = json.loads(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return None
-    if not Draft202012Validator(SCHEMA).is_valid(answer):
-        return None
-    return Verdict(answer["answer"], " ".join(answer["reason"].split()))
+def read_verdict(answer: JsonAnswer) -> Verdict:
+    """Return the verdict of an answer; without an answer, the reason says why."""
+    if answer.content is None:
+        return Verdict(None, answer.fault)
+    return Verdict(answer.content["answer"], " ".join(answer.content["reason"].split()))

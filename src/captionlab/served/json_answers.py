@@ -86,7 +86,9 @@ def _read(answer: Answer, schema: Schema) -> JsonAnswer:
 def _again(request: Request, answer: Answer, fault: str) -> Request:
     """Return the request for another answer in place of one that cannot be read."""
     text = answer.text if isinstance(answer, Response) else ""
-    complaint = f"{fault[:1].upper()}{fault[1:]}. Answer again, with the JSON object that was asked for and nothing else."
+    complaint = (
+        f"{fault[:1].upper()}{fault[1:]}. Answer again, with the JSON object that was asked for and nothing else."
+    )
     return Request([*request.messages, ("assistant", [text]), ("user", [complaint])], request.parameters)
 
 

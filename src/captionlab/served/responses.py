@@ -6,6 +6,8 @@ its own, named by everything that the response depends on, and can be deleted at
 
 import json
 import logging
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,9 +82,20 @@ class Response:
         return int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
 
     def top_log_probs(self) -> list[dict[str, float]]:
-        """Return for each token of the answer the log-probabilities (nats) of the likeliest tokens; [] if unknown."""
+        """Return for each token of the answer the log-probabilities (nats) of the likeliest tokens; [] if unknown.
+
+        If several likely tokens are the same text, the likeliest one counts.
+        """
         tokens = (self.content["choices"][0].get("logprobs") or {}).get("content") or []
-        return [{top["token"]: float(top["logprob"]) for top in token.get("top_logprobs") or []} for token in tokens]
+        return [_likeliest(token.get("top_logprobs") or []) for token in tokens]
+
+
+def _likeliest(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for token in tokens:
+        if token["logprob"] is not None:
+            found[token["token"]] = max(float(token["logprob"]), found.get(token["token"], -math.inf))
+    return found
 
 
 def kept_response(key: str) -> Response | None:

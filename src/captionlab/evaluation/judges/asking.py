@@ -10,12 +10,12 @@ from captionlab.config.judges import Fleur as FleurConfig
 from captionlab.config.judges import Judge as JudgeConfig
 from captionlab.config.judges import Rubric as RubricConfig
 from captionlab.config.judges import Seeing as SeeingConfig
-from captionlab.served.forms import AnswerError
 from captionlab.evaluation.judges.clair import Clair
 from captionlab.evaluation.judges.fleur import Fleur
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict
 from captionlab.evaluation.judges.rubric import Rubric
 from captionlab.served.client import Answer, ServerError, ask
+from captionlab.served.forms import AnswerError
 from captionlab.served.requests import Message, Picture, Request
 from captionlab.served.responses import Failure, Response
 

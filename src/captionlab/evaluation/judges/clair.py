@@ -1,9 +1,9 @@
 """CLAIR (Chan et al. 2023): how likely a caption describes the same image as the references, with a reason."""
 
 from captionlab.config.judges import Clair as ClairConfig
-from captionlab.served.forms import object_schema
 from captionlab.evaluation.judges.judge import Candidate, JsonJudge, Verdict
 from captionlab.evaluation.judges.prompts import question, shipped_template
+from captionlab.served.forms import object_schema
 from captionlab.served.responses import Response
 
 HIGHEST = 100

@@ -6,9 +6,9 @@ from itertools import accumulate
 from typing import Any
 
 from captionlab.config.judges import Fleur as FleurConfig
-from captionlab.served.forms import number_answer
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict
 from captionlab.evaluation.judges.prompts import question, shipped_template
+from captionlab.served.forms import number_answer
 from captionlab.served.responses import Response
 
 # Tokens of which a server gives the probabilities; OpenAI's interface has no more.

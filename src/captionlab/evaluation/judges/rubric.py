@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from captionlab.config.judges import Rubric as RubricConfig
-from captionlab.served.forms import object_schema
 from captionlab.evaluation.judges.judge import Candidate, JsonJudge, Verdict
 from captionlab.evaluation.judges.prompts import question, user_template
+from captionlab.served.forms import object_schema
 from captionlab.served.responses import Response
 
 
