@@ -49,7 +49,7 @@ def job(number, concurrency, *urls, **options):
 def test_job_that_was_killed_asks_nothing_twice(environment):
     """Only requests that were under way at the kill are asked twice."""
     concurrency, number = 8, 200
-    with chat_server(lambda body: chat(texts_of(body)[0][1].upper(), delay=0.01)) as server:
+    with chat_server(lambda body: chat(texts_of(body)[0][1].upper(), delay=0.03)) as server:
         with job(number, concurrency, server.url, env=environment) as process:
             end = time.monotonic() + 60
             while len(server.bodies) < 80 and time.monotonic() < end and process.poll() is None:

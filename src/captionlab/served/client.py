@@ -113,11 +113,12 @@ class _Asking:
                     return None
                 self.under_way += 1
                 answer = await self._sent(client, body)
-            if isinstance(answer, Response):
-                self.heard = True
-                await asyncio.to_thread(keep_response, key, answer)
-                usage.add(Usage(1, *answer.tokens, self._price(answer)))
-            self.under_way -= 1
+                # A response is kept before the next request is sent, so that a kill loses no more than is under way.
+                if isinstance(answer, Response):
+                    self.heard = True
+                    await asyncio.to_thread(keep_response, key, answer)
+                    usage.add(Usage(1, *answer.tokens, self._price(answer)))
+                self.under_way -= 1
         return answer
 
     async def _sent(self, client: openai.AsyncOpenAI, body: dict[str, Any]) -> Answer:
