@@ -125,7 +125,9 @@ _PLACE = {
     "split": Column(_STRING, "split of the corpus"),
     "evaluation": Column(_STRING, "name of the evaluation in the config"),
     "decoding": Column(_STRING, "name of the decoding in the config"),
-    "retriever": Column(_STRING, "name of the encoder, scorer or set of questions that scores; missing for other metrics", True),
+    "retriever": Column(
+        _STRING, "name of the encoder, scorer or set of questions that scores; missing for other metrics", True
+    ),
     "candidates": Column(_STRING, "number and source of the candidates; missing for other metrics", True),
     "metric": Column(
         _STRING,
