@@ -452,7 +452,9 @@ def test_what_the_default_config_measures(planned):
     assert params["scorers"] == names
     assert inputs["matching"] == [str(models / name / "matching.parquet") for name in names]
     rewarded = {"toy-discritune-coco": "toy-coco", "toy-discritune-concap": "toy-concap"}
-    rewarded |= {f"toy-fc-{name}": "toy-coco" for name in ("clip", "lxmert", "rosita", "uniter", "vilbert")}
+    rewarded |= {
+        f"toy-fc-{name}": "toy-coco" for name in ("clip", "lxmert", "questions", "rosita", "uniter", "vilbert")
+    }
     assert params["rewarded"] == rewarded
     assert inputs["rewards"] == [f"results/captioners/{name}/rewards.parquet" for name in sorted(rewarded)]
     assert plan.job("collect_rewards").params["trainings"]["toy-discritune-coco"] == {
@@ -516,7 +518,7 @@ def test_trainings_by_a_reward_are_those_that_evaluations_lead_to():
     config["captioners"]["further"]["snapshots"] = [10]
     config["evaluations"]["probing"]["captioners"] = ["toy-fc", "further@10"]
     del config["papers"]["probing"], config["captioners"]["toy-constructed"]
-    names = ["further", "toy-discritune-coco", "toy-discritune-concap", "toy-fc-clip"]
+    names = ["further", "toy-discritune-coco", "toy-discritune-concap", "toy-fc-clip", "toy-fc-questions"]
     assert [*Graph(config, ROOT).rewarded_trainings()] == names
 
 

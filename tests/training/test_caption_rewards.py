@@ -209,7 +209,7 @@ def test_rewards_name_the_model_that_they_ask():
     assert {kind for kind, reward in kinds.items() if reward.of} == {"sum", "alternate"}
     for kind, model in plugin_models("training.rewards").items():
         asked = {kinds[kind].asks} - {"nothing"}
-        assert {"retriever", "scorer"} & model.model_fields.keys() == asked
+        assert {"retriever", "scorer", "questions"} & model.model_fields.keys() == asked
 
 
 def test_a_reward_that_there_is_not_is_told_which_there_are():
