@@ -3,11 +3,12 @@
 import csv
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from support.chat_server import chat, chat_server, images_of, refusal
+from support.chat_server import chat, chat_server, images_of, refusal, texts_of
 from support.small import start
 
 from captionlab.jobs.tracing import main
@@ -19,8 +20,14 @@ pytestmark = pytest.mark.slow
 SECRET = "sk-5ecre7-0f-a-us3r"
 
 
-def caption(body):
-    """Describe an image by a colour; the server complains about a few images, and echoes the key."""
+def answer(body):
+    """Describe an image by a colour; the server complains about a few images, and echoes the key.
+
+    The answer to a question about a caption is its first option.
+    """
+    if not images_of(body):
+        options = re.findall(r"<data>(\[.*?)</data>", texts_of(body)[0][1])
+        return json.dumps({"answer": json.loads(options[0])[0]})
     red, _, blue = images_of(body)[0].resize((1, 1)).getpixel((0, 0))
     if red % 11 == 5:
         return refusal(400, f"your key {SECRET} may not see this image")
@@ -36,13 +43,24 @@ def config(url: str, **keys) -> dict:
         "api_key_variable": "CAPTIONLAB_TEST_KEY", "price": {"input": 1.0, "output": 2}, "budget": 1.0,
         "concurrency": 4, "timeout": 30, "retries": 1, "max_failed": 0.5,
     }  # fmt: skip
+    answerer = {
+        "kind": "endpoint",
+        "url": url,
+        "model": "tiny-text",
+        "structured": False,
+        "max_tokens": 50,
+        "concurrency": 4,
+    }
     return {
         "seed": 1,
         "spice": "off",
         "corpora": {"coco": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"test": 24}}},
         "captioners": {"served": {**served, **keys}},
+        "questions": {"asked": {"reader": "toyworld", "corpora": ["coco"], "answerer": {**answerer, **keys}}},
         "decodings": {"greedy": {"kind": "greedy", "max_tokens": 30}},
-        "evaluations": {"main": {"captioners": ["served"], "corpora": ["coco"], "decoding": "greedy"}},
+        "evaluations": {
+            "main": {"captioners": ["served"], "corpora": ["coco"], "decoding": "greedy", "questions": ["asked"]}
+        },
     }
 
 
@@ -61,7 +79,7 @@ def run(folder: Path, config: dict, *arguments: str) -> str:
 def finished(tmp_path_factory):
     """A finished run, its folder, and the requests that the server got."""
     folder = tmp_path_factory.mktemp("served")
-    with chat_server(caption) as server:
+    with chat_server(answer) as server:
         run(folder, config(server.url))
         yield folder, server
 
@@ -89,10 +107,14 @@ def test_the_provenance_names_the_model_that_answered(finished, monkeypatch, cap
 
 def test_the_server_got_each_request_once(finished):
     _, server = finished
-    assert [*server.counts().values()] == [1] * 24
-    assert {headers["authorization"] for headers in server.headers} == {f"Bearer {SECRET}"}
+    assert {*server.counts().values()} == {1}
+    assert sum(bool(images_of(body)) for body in server.bodies) == 24
+    sent = {
+        headers["authorization"] for body, headers in zip(server.bodies, server.headers, strict=True) if images_of(body)
+    }
+    assert sent == {f"Bearer {SECRET}"}
     assert server.most_at_once <= 4
-    body = server.bodies[0]
+    body = next(body for body in server.bodies if images_of(body))
     assert (body["min_p"], body["model"], body["max_tokens"]) == (0.1, "tiny", 30)
     assert max(images_of(body)[0].size) <= 48
 
@@ -108,6 +130,18 @@ def test_costs_are_in_the_table(finished):
     assert (int(row["requests"]), int(row["input_tokens"]), int(row["output_tokens"])) == (answered, *tokens)
     assert float(row["price"]) == pytest.approx((tokens[0] + 2 * tokens[1]) / 1e6)
     assert "tokens read" in (place / "tables" / "cost.md").read_text(encoding="utf-8")
+
+
+def test_questions_are_answered_by_a_model_behind_a_server(finished):
+    folder, server = finished
+    with open(folder / "run" / "results" / "tables" / "evaluation.csv", encoding="utf-8") as file:
+        metrics = {row["metric"]: float(row["value"]) for row in csv.DictReader(file) if row["retriever"] == "asked"}
+    assert 0 < metrics["question accuracy"] < 100  # the first option is right by chance
+    assert metrics["unanswered questions"] == 0
+    asked = [body for body in server.bodies if not images_of(body)]
+    assert {(body["model"], body["max_tokens"], "response_format" in body) for body in asked} == {
+        ("tiny-text", 50, False)
+    }
 
 
 def test_no_file_has_the_key(finished):

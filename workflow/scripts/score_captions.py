@@ -11,7 +11,7 @@ from captionlab.storage.tables import TableWriter
 @script
 def main(snakemake):
     metric = import_module(snakemake.params.module)
-    inputs = MetricInputs(dict(snakemake.input.items()), dict(snakemake.params.items()))
+    inputs = MetricInputs(dict(snakemake.input.items()), dict(snakemake.params.items()), snakemake.config)
     with TableWriter(snakemake.output[0], metric.SCORES, {"device": device_name()}) as writer:
         for columns in metric.score(inputs):
             writer.write(columns)

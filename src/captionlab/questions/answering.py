@@ -23,6 +23,26 @@ def build_answerer(config: Mapping[str, Any]) -> Answerer:
     return answerer
 
 
+def reachable(questions: str, answerer: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the block of the answerer of a set of questions with all keys that the config of the run gives it.
+
+    `answerer` has the keys that answers depend on. The config also has the address, prices and limits of a server.
+    """
+    return {**answerer, **config.get("questions", {}).get(questions, {}).get("answerer", {})}
+
+
+def reachable_models(
+    models: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Return the models that a reward asks, in which each answerer has all keys that the config of the run gives it."""
+    return {
+        name: {**model, "answerer": reachable(name.removeprefix("questions/"), model["answerer"], config)}
+        if "answerer" in model
+        else model
+        for name, model in models.items()
+    }
+
+
 class ImageQuestions:
     """The questions about each image of a table QUESTIONS, with their correct answers."""
 

@@ -25,7 +25,7 @@ from captionlab.evaluation.summary import (
     matrix,
     parts,
 )
-from captionlab.questions.answering import Answerer, ImageQuestions, build_answerer
+from captionlab.questions.answering import Answerer, ImageQuestions, build_answerer, reachable
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import CAPTION_KEY
 from captionlab.storage.tables import Column, TableSchema, read_table
@@ -76,7 +76,8 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
             )
         if asked != images:
             logger.warning("%s: %d of %d images have no question of %s", corpus, len(images - asked), len(images), name)
-        yield columns(corpus, name, rows, questions, build_answerer(sets[name]["answerer"]))
+        answerer = build_answerer(reachable(name, sets[name]["answerer"], inputs.config))
+        yield columns(corpus, name, rows, questions, answerer)
 
 
 def columns(
