@@ -79,6 +79,6 @@ def test_the_script_writes_every_format(tmp_path):
         ("tuned", "base"),
         ("base", ""),
     }
-    assert records[-1]["value"] == pytest.approx(10.0)
+    assert float(records[-1]["value"]) == pytest.approx(10.0)
     assert "Questions answered from captions" in outputs[1].read_text()
     assert outputs[2].exists()

@@ -59,7 +59,7 @@ def _line(line: tuple[Any, ...], found: Mapping[str, Row | None]) -> list[Cell]:
     captioner, seeds, decoding, against = line
     several = f", {trainings(seeds)}" if seeds > 1 else ""
     head = Cell(f"less {against}") if against else Cell(captioner, f"{decoding}{several}")
-    number = found[ACCURACY]["n"] if found[ACCURACY] else MISSING
+    number = next((row["n"] for row in found.values() if row), MISSING)
     form = "+.1f" if against else ".1f"
     cells = (
         interval_cell([row[end] for end in ("value", "ci_low", "ci_high")], form) if row else Cell(MISSING)
