@@ -93,6 +93,35 @@ rule collect_evaluation:
         "../scripts/collect_evaluation.py"
 
 
+rule collect_questions:
+    """Write the shares of questions that captions answer into one table, if an evaluation asks questions.
+
+    tables: by set of questions, corpus and evaluation, the share of questions that each captioner's captions answer
+        correctly, of all and of each kind, and the share that they do not answer, with intervals and n, and the
+        differences of finetuned captioners from their parents
+    """
+    input:
+        summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
+    output:
+        tables=multiext("results/reporting/questions", ".csv", ".md", ".html"),
+    log:
+        "results/logs/collect_questions.log",
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("collect_questions"),
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "write the shares of questions that captions answer into one table"
+    script:
+        "../scripts/collect_questions.py"
+
+
 def reward_tables(wildcards):
     """Return the rewards before and after each training by a reward."""
     return [f"results/captioners/{name}/rewards.parquet" for name in list(graph.rewarded_trainings())]
@@ -405,6 +434,7 @@ def measured_tables():
         "claims": papers_of_config(),
         "reproduction": papers_of_config(),
         "validity": settings.validity,
+        "questions": any(getattr(evaluation, "questions", []) for evaluation in own_evaluations().values()),
         "rewards": list(graph.rewarded_trainings()),
         "judgements": settings.judgements,
         "comparisons": settings.comparisons,
