@@ -28,7 +28,7 @@ import openai
 from PIL import Image
 
 from captionlab.config.served import Served
-from captionlab.served.client import ask
+from captionlab.served.client import Client
 from captionlab.served.requests import Picture, Request
 
 PARAMETERS = {"max_tokens": 16, "temperature": 0.0}
@@ -100,7 +100,7 @@ def captionlab(served: Served, requests: Sequence[Request]) -> None:
     """Send requests by captionlab, with an empty cache."""
     with TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache
-        ask(served, requests, "benchmark")
+        Client(served, "benchmark").ask(requests)
 
 
 def seconds(work: Callable[[], object]) -> float:

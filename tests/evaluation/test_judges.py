@@ -293,9 +293,12 @@ def test_a_template_that_does_not_do_is_refused(text, names, tmp_path):
     assert "rubric.txt" in str(raised.value)
 
 
-@pytest.mark.parametrize(("kind", "advice"), [("clair", "structured: false"), ("fleur", "smoothing: false")])
-def test_a_server_that_refuses_a_parameter_is_told_apart(kind, advice, image):
-    with chat_server(refusal(400, "unknown field")) as server, pytest.raises(ServerError) as raised:
+@pytest.mark.parametrize(
+    ("kind", "field", "advice"),
+    [("clair", "response_format", "structured: false"), ("fleur", "logprobs", "smoothing: false")],
+)
+def test_a_server_that_refuses_a_parameter_is_told_apart(kind, field, advice, image):
+    with chat_server(refusal(400, f"unknown field {field}")) as server, pytest.raises(ServerError) as raised:
         judge(server, kind, [Candidate("a dog", ["a dog"], image if kind == "fleur" else None)], max_failed=0.0)
     assert "HTTP 400" in str(raised.value)
     assert advice in str(raised.value)

@@ -108,7 +108,7 @@ def test_cost_of_what_went_well(script, tmp_path):
     assert 0.8 < row.pop("cpu_seconds") < 10  # of the program that it started, too
     assert 5 < row.pop("memory_mb") < 2000
     name = f"CPU ({platform.machine()})"
-    unused = {"requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0}
+    unused = {"requests": 0, "cached_requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0}
     assert row == {"rule": "job", "job": "of/it", "gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": name, **unused}
 
 

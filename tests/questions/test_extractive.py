@@ -9,7 +9,7 @@ from captionlab.questions.answerers.extractive.answerer import STOP_WORDS
 from captionlab.questions.entries import Question, is_correct
 from captionlab.texts.plurals import regular_plural
 
-ANSWERER = defined("questions.answerers", "extractive", "build")({"kind": "extractive"})
+ANSWERER = defined("questions.answerers", "extractive", "build")({"kind": "extractive"}, "questions.mine")
 
 
 def answer(caption, question, *options):

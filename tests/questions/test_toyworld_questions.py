@@ -11,7 +11,7 @@ from captionlab.plugins import defined
 from captionlab.questions.entries import Question, is_correct
 from captionlab.questions.toyworld import COLOUR, COLOUR_OF, COUNT, COUNT_OF, OBJECT, SCENE, WHERE, WHICH
 
-ANSWERER = defined("questions.answerers", "toyworld", "build")({"kind": "toyworld"})
+ANSWERER = defined("questions.answerers", "toyworld", "build")({"kind": "toyworld"}, "questions.mine")
 OWN_NOUN = {
     label: [noun for noun in nouns if sum(noun in others for others in NOUNS.values()) == 1]
     for label, nouns in NOUNS.items()

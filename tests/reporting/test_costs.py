@@ -32,7 +32,7 @@ def results(tmp_path) -> Path:
 
 
 def written(folder: Path, *others: tuple) -> Path:
-    no_requests = (0, 0, 0, 0.0)
+    no_requests = (0, 0, 0, 0, 0.0)
     no_gpu = (0.0, 0.0, "CPU", *no_requests)
     jobs = [
         ("train_encoder", "a", 262.37, 244.1, 1401.88, 500.0, 4096.0, "NVIDIA H100", *no_requests),
@@ -55,7 +55,7 @@ def test_every_job_is_a_row(results):
     assert rows["train_encoder", "a"] == {
         "rule": "train_encoder", "job": "a", "seconds": 262.37, "cpu_seconds": 244.1, "memory_mb": 1401.88,
         "gpu_seconds": 500.0, "gpu_memory_mb": 4096.0, "device": "NVIDIA H100",
-        "requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0,
+        "requests": 0, "cached_requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0,
     }  # fmt: skip
     assert rows["score_nlg", "base/main"]["memory_mb"] is None
     assert rows["train_encoder", "b"]["gpu_seconds"] == 0.0
@@ -85,17 +85,17 @@ def test_rules_are_summed_in_their_stages(results):
     assert sum(record["seconds"] for record in table.records) == pytest.approx(374.87)
 
 
-ASKED = ("request_captions", "served/main", 20.0, 2.0, 90.0, 0.0, 0.0, "CPU", 1600, 1_234_567, 8_000, 1.2505)
+ASKED = ("request_captions", "served/main", 20.0, 2.0, 90.0, 0.0, 0.0, "CPU", 1600, 600, 1_234_567, 8_000, 1.2505)
 
 
 def test_requests_to_servers_have_columns_of_their_own(tmp_path):
     assert not any("price" in column.heading for column in cost_table([], STAGES, PROVENANCE).columns)
     table = cost_table(measured_jobs(written(tmp_path, ASKED)), STAGES, PROVENANCE)
-    shown = {block.rows[-1][0].text: [cell.text for cell in block.rows[-1]][-4:] for block in table.blocks}
-    assert shown["all"] == ["1,600", "1,234,567", "8,000", "1.25"]
-    assert [cell.text for cell in table.blocks[0].rows[0]][-4:] == ["–"] * 4  # noqa: RUF001
+    shown = {block.rows[-1][0].text: [cell.text for cell in block.rows[-1]][-5:] for block in table.blocks}
+    assert shown["all"] == ["1,600", "600", "1,234,567", "8,000", "1.25"]
+    assert [cell.text for cell in table.blocks[0].rows[0]][-5:] == ["–"] * 5  # noqa: RUF001
     assert sum(record["price"] for record in table.records) == 1.2505
-    assert any("cost nothing again" in note for note in table.footnotes)
+    assert any("paid for responses from the cache" in note for note in table.footnotes)
 
 
 def test_the_price_of_requests_is_estimated(tmp_path):

@@ -193,7 +193,7 @@ def test_where_all_is_made_nothing_would_run():
 def test_the_script_asks_snakemake_with_its_arguments_and_reads_times_where_the_run_is(finished, capsys):
     cost = {"rule": "train", "job": "a", "seconds": 75.5, "cpu_seconds": 70.0, "memory_mb": 1.0}
     cost |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": "CPU"}
-    cost |= {"requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0}
+    cost |= {"requests": 0, "cached_requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0}
     path = finished / "results" / "cost" / "train" / "a.parquet"
     write_table(path, COST, {column: [value] for column, value in cost.items()})
     script = load_script("report_status")

@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image
 from PIL.ExifTags import Base
+from support.asking import ask
 from support.decodings import decoding_of
 from support.hub_models import hub_model
 from support.serving import transformers_serve
@@ -19,7 +20,7 @@ from captionlab.config.served import Served
 from captionlab.generation.decoding import decode
 from captionlab.images.pixels import open_image
 from captionlab.networks import hub
-from captionlab.served.client import ServerError, ask
+from captionlab.served.client import ServerError
 from captionlab.served.requests import Picture, Request, decoding_parameters
 from captionlab.storage import paths
 from captionlab.storage.schemas import GENERATED

@@ -4,13 +4,14 @@ import re
 import threading
 
 import pytest
+from support.asking import ask
 from support.chat_server import HTML, WITHOUT_CHOICES, Hang, Reply, chat, chat_server, refusal, texts_of
 
 from captionlab.config.served import Served
 from captionlab.jobs import usage as usage_of_job
 from captionlab.jobs.usage import Usage
 from captionlab.served import client
-from captionlab.served.client import FIRST, ServerError, ask
+from captionlab.served.client import FIRST, ServerError
 from captionlab.served.requests import Request
 from captionlab.served.responses import Failure, Response
 
@@ -267,7 +268,7 @@ def test_same_requests_are_asked_once_and_other_requests_again(usage):
     price = {"input": 1, "output": 1}
     with chat_server(echo) as server, chat_server(echo) as other:
         ask(served(server), requests(10), ASKER)
-        assert usage == Usage(10, 100, 50, 0)
+        assert usage == Usage(10, 0, 100, 50, 0)
         same = [
             served(other),
             served(server, price=price, budget=1, concurrency=2, timeout=3, retries=1, max_failed=0.5),
@@ -276,7 +277,7 @@ def test_same_requests_are_asked_once_and_other_requests_again(usage):
             answers = ask(settings, requests(10), "another captioner")
             assert all(answer.cached for answer in answers)
             assert texts(answers) == [f"answer to question {n}" for n in range(10)]
-        assert usage.requests == 10  # no job pays for responses of another job
+        assert usage == Usage(30, 20, 300, 150, pytest.approx(0.00015))
         assert (len(server.bodies), len(other.bodies)) == (10, 0)
         ask(served(server, model="another"), requests(10), ASKER)
         assert len(server.bodies) == 20
@@ -315,7 +316,7 @@ def test_price_is_estimated_by_the_first_requests_and_counted(usage, caplog):
     with chat_server(echo) as server:
         ask(served(server, price=PRICE), requests(20), ASKER)
     assert f"20 requests will cost about 40, by the first {FIRST}" in caplog.text
-    assert usage == Usage(20, 200, 100, 20 * EACH)
+    assert usage == Usage(20, 0, 200, 100, 20 * EACH)
 
 
 def test_estimate_above_the_budget_stops_after_the_first_requests():
@@ -342,7 +343,7 @@ def test_budget_that_is_spent_in_the_middle_is_never_exceeded(concurrency, usage
         assert f"{asked} of 100 requests cost {usage.price:.4g}" in message
         ask(served(server, budget=2000, **keys), requests(100), ASKER)
         assert len(server.bodies) == 100  # those of the first job are not asked again, nor those that were under way
-        assert usage.requests == 100
+        assert usage.requests - usage.cached_requests == 100
 
 
 def test_budget_that_is_just_enough_is_enough():

@@ -18,7 +18,7 @@ KEY = "sk-very-secret-0123456789"
 JOB = """
 import logging, sys, traceback
 from captionlab.config.served import Served
-from captionlab.served.client import ServerError, ask
+from captionlab.served.client import Client, ServerError
 from captionlab.served.requests import Request
 logging.basicConfig(level=logging.DEBUG, format="%(levelname)s %(message)s")
 number, concurrency, *urls = sys.argv[1:]
@@ -26,7 +26,7 @@ for url in urls:
     keys = {"concurrency": int(concurrency), "api_key_variable": "THE_KEY", "retries": 1, "max_failed": 0.5}
     requests = [Request([("user", [f"question {index}"])]) for index in range(int(number))]
     try:
-        answers = ask(Served(url=url, model=f"tiny of {url}", **keys), requests, "captioners.tiny")
+        answers = Client(Served(url=url, model=f"tiny of {url}", **keys), "captioners.tiny").ask(requests)
         print([getattr(answer, "text", answer) for answer in answers])
     except ServerError as error:
         traceback.print_exc()

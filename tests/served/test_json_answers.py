@@ -6,7 +6,7 @@ import pytest
 from support.chat_server import chat, chat_server, refusal, texts_of
 
 from captionlab.config.served import Served
-from captionlab.served.client import ServerError
+from captionlab.served.client import Client, ServerError
 from captionlab.served.forms import data_block, object_schema
 from captionlab.served.json_answers import Asked, ask_for_json
 
@@ -24,7 +24,7 @@ def answers(script, number=3, structured=True, **keys):
     with chat_server(script) as server:
         config = Served(url=server.url, model="m", retries=0, **keys)
         questions = [Asked([("user", [f"question {place}"])], SCHEMA) for place in range(number)]
-        return ask_for_json(config, questions, PARAMETERS, "judges.mine", structured), server.bodies
+        return ask_for_json(Client(config, "judges.mine"), questions, PARAMETERS, structured), server.bodies
 
 
 def test_answers_of_a_schema():
@@ -71,6 +71,17 @@ def test_the_budget_is_for_both_questions():
     price = {"price": {"input": 1.0, "output": 1.0}}
     with pytest.raises(ServerError, match="budget"):
         answers(chat("perhaps", usage=(100, 0)), budget=3.5e-4, **price)
+
+
+def test_the_budget_is_for_all_questions_of_a_client():
+    price = {"price": {"input": 1.0, "output": 1.0}}  # a request costs 100 of a million tokens
+    with chat_server(chat('{"answer": "no"}', usage=(100, 0))) as server:
+        client = Client(Served(url=server.url, model="m", retries=0, budget=5e-4, **price), "questions.mine")
+        for batch in range(2):
+            ask_for_json(client, [Asked([("user", [f"{batch} {n}"])], SCHEMA) for n in range(2)], PARAMETERS, False)
+        with pytest.raises(ServerError, match="budget"):
+            ask_for_json(client, [Asked([("user", [f"last {n}"])], SCHEMA) for n in range(2)], PARAMETERS, False)
+        assert len(server.bodies) <= 5
 
 
 def test_no_text_ends_a_block():

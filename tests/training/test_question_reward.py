@@ -51,7 +51,9 @@ def test_the_reward_is_the_metric_of_the_caption(tmp_path, data):
     questions = ImageQuestions(given.reward_models["questions/mine"]["table"])
     asked = [row for row in generated if row["image_id"] in questions]
     write_table(
-        tmp_path / "s.parquet", SCORES, columns("toy", "mine", asked, questions, build_answerer({"kind": "extractive"}))
+        tmp_path / "s.parquet",
+        SCORES,
+        columns("toy", "mine", asked, questions, build_answerer({"kind": "extractive"}, "mine")),
     )
     (of_single,) = of_captions(str(tmp_path / "s.parquet"), {})
     values = dict(zip(of_single.keys, of_single.values, strict=True))

@@ -3,7 +3,7 @@
 from captionlab.captioners.adapters import merge_adapters, new_adapters
 from captionlab.captioners.store import load_captioner
 from captionlab.jobs.scripting import device, folder_of, parallel_script
-from captionlab.questions.answering import reachable_models
+from captionlab.questions.answering import with_servers
 from captionlab.training.captioners import train_captioner
 from captionlab.training.loop.checkpoints import Training
 from captionlab.training.loop.data import TrainingData
@@ -24,7 +24,7 @@ def main(snakemake):
         batch=params.config["optimizer"]["batch"],
         seed=params.seed,
         captions=next(iter(input.captions), ""),
-        reward_models=reachable_models(params.reward_models, snakemake.config),
+        reward_models=with_servers(params.reward_models, snakemake.config),
     )
     training = Training(
         rule=snakemake.rule,

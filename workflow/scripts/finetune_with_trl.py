@@ -6,7 +6,7 @@ from pathlib import Path
 
 from captionlab.jobs.provenance import input_digests
 from captionlab.jobs.scripting import folder_of, launching_script
-from captionlab.questions.answering import reachable_models
+from captionlab.questions.answering import with_servers
 from captionlab.training.loop.checkpoints import Training, fingerprint
 from captionlab.training.trl.launching import launch
 from captionlab.training.trl.training import Job, run
@@ -32,7 +32,7 @@ def main(snakemake):
             "images": input.images,
             "features": list(input.features),
             "captions": next(iter(input.captions), ""),
-            "reward_models": reachable_models(params.reward_models, snakemake.config),
+            "reward_models": with_servers(params.reward_models, snakemake.config),
         },
         training_captions=output.training_captions,
         snapshots=output.snapshots,

@@ -4,7 +4,7 @@ from captionlab.captioners.store import load_captioner
 from captionlab.config.evaluations import read_decoding
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import device, folder_of, script
-from captionlab.questions.answering import reachable_models
+from captionlab.questions.answering import with_servers
 from captionlab.storage.schemas import REWARDS
 from captionlab.storage.tables import write_table
 from captionlab.training.greedy_rewards import GreedyRewards, turns_of
@@ -23,7 +23,7 @@ def main(snakemake):
         batch=params.batch,
         seed=0,  # no random numbers are used
         captions=next(iter(inputs.captions), ""),
-        reward_models=reachable_models(params.reward_models, snakemake.config),
+        reward_models=with_servers(params.reward_models, snakemake.config),
         captioner=captioner[0],
         tokenizer=captioner[1],
     )

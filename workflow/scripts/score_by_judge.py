@@ -18,6 +18,6 @@ def main(snakemake):
     inputs = MetricInputs(dict(input.items()), dict(snakemake.params.items()))
     judged = judgements(judge, candidates_of(inputs, input.images_of_corpora, config), f"judges.{name}")
     captions = [row for corpus in inputs.corpora for row in inputs.captions[corpus]]
-    models = sorted({model for judgement in judged for model in judgement.models})
-    metadata = {"device": f"server of {config.model}", "models": models}
-    write_table(snakemake.output[0], SCORES, score_rows(name, captions, judged), metadata)
+    write_table(
+        snakemake.output[0], SCORES, score_rows(name, captions, judged), {"device": f"server of {config.model}"}
+    )

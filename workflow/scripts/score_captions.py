@@ -5,13 +5,17 @@ from importlib import import_module
 from captionlab.evaluation.inputs import MetricInputs
 from captionlab.jobs.provenance import device_name
 from captionlab.jobs.scripting import script
+from captionlab.questions.answering import with_servers
 from captionlab.storage.tables import TableWriter
 
 
 @script
 def main(snakemake):
     metric = import_module(snakemake.params.module)
-    inputs = MetricInputs(dict(snakemake.input.items()), dict(snakemake.params.items()), snakemake.config)
+    params = dict(snakemake.params.items())
+    if sets := params["settings"].get("questions"):
+        params["settings"] = {**params["settings"], "questions": with_servers(sets, snakemake.config)}
+    inputs = MetricInputs(dict(snakemake.input.items()), params)
     with TableWriter(snakemake.output[0], metric.SCORES, {"device": device_name()}) as writer:
         for columns in metric.score(inputs):
             writer.write(columns)

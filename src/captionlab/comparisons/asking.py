@@ -10,6 +10,7 @@ from captionlab.comparisons.images import Described
 from captionlab.comparisons.prompts import SCHEMA, Prompt, Verdict, read_verdict
 from captionlab.comparisons.schemas import OWN_FIRST, OWN_SECOND, TIE
 from captionlab.config.comparisons import Comparison
+from captionlab.served.client import Client
 from captionlab.served.json_answers import Asked, ask_for_json
 from captionlab.served.requests import Message, Picture
 
@@ -30,7 +31,7 @@ def ask_preferences(
     questions = {pair.question: pair for pair in asked}
     chats = [Asked([_message(comparison, prompt, pair)], SCHEMA) for pair in questions.values()]
     parameters = {"temperature": 0.0, "max_tokens": comparison.max_tokens}
-    answers = ask_for_json(comparison, chats, parameters, f"comparisons.{name}", comparison.structured)
+    answers = ask_for_json(Client(comparison, f"comparisons.{name}"), chats, parameters, comparison.structured)
     verdicts = dict(zip(questions, map(read_verdict, answers), strict=True))
     rows = [
         {

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic_core import PydanticCustomError
 
-from captionlab.config.model import Idle, Model, Share, Text
+from captionlab.config.model import Idle, IdleMark, Model, Share, Text
 
 # The environment variable of an address that a config does not name, as in the client of OpenAI.
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
@@ -93,3 +93,9 @@ class Served(Model):
             yield "{place}.budget needs a price; add `price: {input: ..., output: ...}`"
         for key in sorted(_RESERVED & {*(self.parameters or {})}):
             yield f"{{place}}.parameters.{key} is set by captionlab; drop it"
+
+
+# Keys that no response depends on.
+TRANSPORT = frozenset(
+    name for name, field in Served.model_fields.items() if any(isinstance(mark, IdleMark) for mark in field.metadata)
+)

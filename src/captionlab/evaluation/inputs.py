@@ -8,7 +8,6 @@ code does not rerun the other metrics.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from captionlab.evaluation.references import read_references
@@ -21,13 +20,10 @@ Key = tuple[str, int]
 
 
 class MetricInputs:
-    """The inputs and parameters of a job of the rule `score_captions`, and the config of its run."""
+    """The inputs and parameters of a job of the rule `score_captions`."""
 
-    def __init__(
-        self, inputs: Mapping[str, Any], params: Mapping[str, Any], config: Mapping[str, Any] = MappingProxyType({})
-    ):
+    def __init__(self, inputs: Mapping[str, Any], params: Mapping[str, Any]):
         self.inputs, self.params = inputs, params
-        self.config = config  # for keys that no score depends on, such as the address of a server
         self.settings: Mapping[str, Any] = params["settings"]  # values of the declared keys in the evaluation
         self.corpora: Sequence[str] = params["corpora"]
         self.people: bool = params["people"]  # the captions are references themselves

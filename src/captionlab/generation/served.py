@@ -9,7 +9,7 @@ from captionlab.config.captioners import ServedCaptioner
 from captionlab.config.evaluations import Decoding
 from captionlab.generation.captions import one_line
 from captionlab.images.locations import LOCATION
-from captionlab.served.client import Answer, ask
+from captionlab.served.client import Answer, Client
 from captionlab.served.requests import Message, Picture, Request, decoding_parameters
 from captionlab.served.responses import Failure
 from captionlab.storage.schemas import IMAGES
@@ -47,7 +47,7 @@ def request_captions(
             parameters = decoding_parameters(decoding, seed + index)
             keys.append({"corpus": corpus, "image_id": image_id, "caption_index": index})
             requests.append(Request(_messages(captioner, rows[image_id]), parameters))
-    answers = ask(captioner, requests, f"captioners.{name}")
+    answers = Client(captioner, f"captioners.{name}").ask(requests)
     answered = [*zip(keys, answers, strict=True)]
     unknown = {"log_prob": None, "confidence": None}
     return ServedCaptions(

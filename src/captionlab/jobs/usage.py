@@ -5,9 +5,11 @@ from dataclasses import dataclass, fields
 
 @dataclass
 class Usage:
-    """Sums over the requests that were sent and answered. Responses of earlier jobs do not count."""
+    """Sums over the responses to the requests of a job."""
 
     requests: int = 0
+    cached_requests: int = 0
+    """requests whose response an earlier job got"""
     input_tokens: int = 0
     output_tokens: int = 0
     price: float = 0.0

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from captionlab.config.served import TRANSPORT
 from captionlab.plugins import defined
 from captionlab.questions.entries import Question, is_correct
 from captionlab.questions.schemas import QUESTIONS
@@ -17,30 +18,30 @@ class Answerer(Protocol):
         ...
 
 
-def build_answerer(config: Mapping[str, Any]) -> Answerer:
-    """Return the answerer of a config block, built by the module of its kind."""
-    answerer: Answerer = defined("questions.answerers", config["kind"], "build")(config)
+def build_answerer(config: Mapping[str, Any], questions: str) -> Answerer:
+    """Return the answerer of a config block, built by the module of its kind. `questions` is the name of the set."""
+    answerer: Answerer = defined("questions.answerers", config["kind"], "build")(config, f"questions.{questions}")
     return answerer
 
 
-def reachable(questions: str, answerer: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the block of the answerer of a set of questions with all keys that the config of the run gives it.
+def with_servers(sets: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sets of questions, by name, in which answerers know how to reach their servers.
 
-    `answerer` has the keys that answers depend on. The config also has the address, prices and limits of a server.
+    Each set has the keys of its answerer that answers depend on, because these are parameters of a job. The address,
+    prices and limits of a server come from the config of the run. Blocks without an answerer are returned as they are.
     """
-    return {**answerer, **config.get("questions", {}).get(questions, {}).get("answerer", {})}
-
-
-def reachable_models(
-    models: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
-) -> dict[str, Mapping[str, Any]]:
-    """Return the models that a reward asks, in which each answerer has all keys that the config of the run gives it."""
+    written = config.get("questions", {})
     return {
-        name: {**model, "answerer": reachable(name.removeprefix("questions/"), model["answerer"], config)}
-        if "answerer" in model
-        else model
-        for name, model in models.items()
+        name: {**block, "answerer": {**block["answerer"], **_transport(written.get(name.rpartition("/")[2], {}))}}
+        if "answerer" in block
+        else block
+        for name, block in sets.items()
     }
+
+
+def _transport(questions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to reach the server of the answerer of a block of questions."""
+    return {key: value for key, value in questions.get("answerer", {}).items() if key in TRANSPORT}
 
 
 class ImageQuestions:

@@ -32,99 +32,185 @@ class ServerError(RuntimeError):
     """A server cannot be asked: it is not there, it refuses, too many requests failed, or the budget is spent."""
 
 
-def ask(server: Served, requests: Sequence[Request], asker: str) -> list[Answer]:
-    """Return the response to each request, in order; a Failure where a request failed for good.
+@contextmanager
+def advice(*parameters: str, say: str) -> Iterator[None]:
+    """Add advice to a ServerError in the block whose message names one of the parameters of requests."""
+    try:
+        yield
+    except ServerError as error:
+        if say and any(name in str(error) for name in parameters):
+            raise ServerError(f"{error}; if the server does not know {parameters[0]}, {say}") from error
+        raise
 
-    Responses in the cache are not asked for again, and each response is in the cache as soon as it is there, so a job
-    that was killed goes on where it was. `parameters` of the config are added to the parameters of each request.
-    `asker` is the place of the model in the config, for messages. Raises ServerError, whose message has no key, if the
-    server cannot be asked, if more requests failed than `max_failed` allows, or if the responses would cost more than
-    `budget`.
-    """
-    asking = _Asking(server, requests, asker)
-    with _quiet():
-        asyncio.run(asking.run())
-    answers = [answer for answer in asking.answers if answer is not None]
-    answered_by({answer.model for answer in answers if isinstance(answer, Response)} - {""})
-    _log(answers, asker)
-    return answers
+
+class Client:
+    """A model behind a server that a job asks. The budget and the failures that are allowed are for the whole job."""
+
+    def __init__(self, server: Served, asker: str):
+        """Take a model, and its place in the config, for messages. Raises ServerError if address or key are missing."""
+        self.server, self.asker = server, asker
+        self.address, self.key = _address(server, asker), _key(server, asker)
+        self.requests = self.answered = self.failed = 0
+        self.price = 0.0  # of all responses, of the cache too
+        self.heard = False  # whether the server ever sent a response
+
+    def ask(self, requests: Sequence[Request]) -> list[Answer]:
+        """Return the response to each request, in order; a Failure where a request failed for good.
+
+        Responses in the cache are not asked for again, and each response is in the cache as soon as it is there, so a
+        job that was killed goes on where it was. `parameters` of the config are added to the parameters of each
+        request. Raises ServerError, whose message has no key, if the server cannot be asked, if more requests of the
+        job failed than `max_failed` allows, or if its responses would cost more than `budget`. Before, requests under
+        way are answered and kept.
+        """
+        self.requests += len(requests)
+        asking = _Asking(self, requests)
+        with _quiet():
+            asyncio.run(asking.run())
+        answers = [answer for answer in asking.answers if answer is not None]
+        answered_by({answer.model for answer in answers if isinstance(answer, Response)} - {""})
+        _log(answers, self.asker)
+        return answers
+
+    def record(self, answer: Answer) -> None:
+        """Count an answer. Raises ServerError if more requests failed than are allowed; one failure always is."""
+        if isinstance(answer, Response):
+            price = self.price_of(answer)
+            self.answered += 1
+            self.price += price
+            usage.add(Usage(1, int(answer.cached), *answer.tokens, price))
+            return
+        self.failed += 1
+        share = self.server.max_failed
+        if self.failed > (max(1.0, share * self.requests) if share else 0):
+            raise ServerError(
+                f"{self.asker}: {self.failed} of {self.requests} requests failed, more than max_failed ({share:g}) "
+                f"allows; the last one: {answer.reason}. All responses so far are kept"
+            )
+
+    def price_of(self, response: Response) -> float:
+        """Return the price of a response; 0 if the config names none."""
+        if self.server.price is None:
+            return 0.0
+        read, written = response.tokens
+        return (read * self.server.price.input + written * self.server.price.output) / 1e6
+
+    def is_spent(self, under_way: int) -> bool:
+        """Return whether another request could cost more than the budget, with the requests that are under way."""
+        if self.server.budget is None or not self.answered:
+            return False
+        return self.price + (under_way + 1) * self.price / self.answered > self.server.budget
+
+    def check_estimate(self, first: Sequence[Answer | None]) -> None:
+        """Log what all requests would cost, by the first ones. Raises ServerError if that is above the budget."""
+        responses = [answer for answer in first if isinstance(answer, Response)]
+        if not responses:
+            return
+        if self.server.budget is not None and not any(sum(response.tokens) for response in responses):
+            raise ServerError(
+                f"{self.asker}: {self.address} does not state the tokens of its responses (usage), so their price "
+                "is unknown; remove budget"
+            )
+        whole = self.price / self.answered * self.requests
+        number = len(first)
+        logger.info("%s: %d requests will cost about %.4g, by the first %d", self.asker, self.requests, whole, number)
+        if self.server.budget is not None and whole > self.server.budget:
+            raise ServerError(
+                f"{self.asker}: {self.requests} requests would cost about {whole:.4g}, by the first {number}, and "
+                f"the budget is {self.server.budget:g}; raise it, or ask about fewer images (limit)"
+            )
+
+    def without_key(self, text: str) -> str:
+        """Return a text in which the key of the server is replaced."""
+        return text if self.key == _NO_KEY else text.replace(self.key, "(key)")
 
 
 class _Asking:
-    """The state of a call of `ask`."""
+    """The state of a call of `Client.ask`."""
 
-    def __init__(self, server: Served, requests: Sequence[Request], asker: str):
-        self.server, self.asker = server, asker
-        self.requests = [request.with_parameters(server.parameters or {}) for request in requests]
-        self.address, self.key = _address(server, asker), _key(server, asker)
+    def __init__(self, client: Client, requests: Sequence[Request]):
+        self.client, self.server = client, client.server
+        self.requests = [request.with_parameters(self.server.parameters or {}) for request in requests]
         self.answers: list[Answer | None] = [None] * len(requests)
         # One for each different request, so that equal requests are asked one after the other, the second the cache.
         self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.sending = asyncio.Semaphore(server.concurrency)
-        self.heard = False  # whether the server ever sent a response
-        self.answered = self.failed = self.under_way = 0
-        self.price = 0.0  # of all responses, of the cache too
+        self.sending = asyncio.Semaphore(self.server.concurrency)
+        self.under_way = 0
+        self.stop: ServerError | None = None  # why no more requests are sent, if not for the budget
+        self.is_spent = False
 
     async def run(self) -> None:
-        """Answer all requests; the first few before the others if there is a price."""
-        first = min(FIRST, len(self.requests)) if self.server.price else 0
-        client = openai.AsyncOpenAI(
-            base_url=self.address, api_key=self.key, timeout=self.server.timeout, max_retries=self.server.retries
+        """Answer all requests; the first few before the others if there is a price. Raises ServerError."""
+        first = min(FIRST, len(self.requests)) if self.server.price and self.client.answered < FIRST else 0
+        server = openai.AsyncOpenAI(
+            base_url=self.client.address,
+            api_key=self.client.key,
+            timeout=self.server.timeout,
+            max_retries=self.server.retries,
         )
-        async with client:
-            with Bar(desc=f"requests of {self.asker}", total=len(self.requests)) as bar:
-                await self._answer(client, range(first), bar.update)
-                self._estimate(first)
-                await self._answer(client, range(first, len(self.requests)), bar.update)
+        async with server:
+            with Bar(desc=f"requests of {self.client.asker}", total=len(self.requests)) as bar:
+                await self._answer(server, range(first), bar.update)
+                if first:
+                    self.client.check_estimate(self.answers[:first])
+                await self._answer(server, range(first, len(self.requests)), bar.update)
 
-    async def _answer(self, client: openai.AsyncOpenAI, numbers: range, done: Callable[[], object]) -> None:
+    async def _answer(self, server: openai.AsyncOpenAI, numbers: range, done: Callable[[], object]) -> None:
         """Answer the requests of these numbers, as many at the same time as the server may be asked.
 
-        Raises ServerError if the budget is spent, after the responses that were under way.
+        Raises ServerError if requests cannot be sent any more, after the requests that are under way.
         """
         waiting = iter(numbers)
 
         async def work() -> None:
             for number in waiting:
-                answer = await self._one(client, self.requests[number])
-                if answer is None:
+                try:
+                    self.answers[number] = answer = await self._one(server, self.requests[number])
+                    if answer is None:
+                        return
+                    self.client.record(answer)
+                except ServerError as error:
+                    self.stop = self.stop or error
                     return
-                self._record(number, answer)
                 done()
 
         # Twice as many as are sent at the same time, so that the next images are encoded while the server works.
         await asyncio.gather(*(work() for _ in range(min(2 * self.server.concurrency, len(numbers)))))
-        if any(self.answers[number] is None for number in numbers):
+        if self.stop:
+            raise self.stop from None
+        if self.is_spent:
             raise ServerError(
-                f"{self.asker}: {self.answered} of {len(self.requests)} requests cost {self.price:.4g}, and more would "
-                f"cost more than the budget of {self.server.budget:g}; all responses so far are kept, so a higher "
-                "budget goes on from here"
+                f"{self.client.asker}: {self.client.answered} of {self.client.requests} requests cost "
+                f"{self.client.price:.4g}, and more would cost more than the budget of {self.server.budget:g}; all "
+                "responses so far are kept, so a higher budget goes on from here"
             )
 
-    async def _one(self, client: openai.AsyncOpenAI, request: Request) -> Answer | None:
-        """Return the response to a request, from the cache or from the server; None if the budget is spent."""
+    async def _one(self, server: openai.AsyncOpenAI, request: Request) -> Answer | None:
+        """Return the response to a request, from the cache or from the server; None if no more requests are sent."""
         key = await asyncio.to_thread(request.key, self.server.model)
         async with self.locks[key]:
             if kept := await asyncio.to_thread(kept_response, key):
                 return kept
             body = await asyncio.to_thread(request.body, self.server.model)
             async with self.sending:
-                if self._is_spent():
+                self.is_spent = self.is_spent or self.client.is_spent(self.under_way)
+                if self.is_spent or self.stop:
                     return None
                 self.under_way += 1
-                answer = await self._sent(client, body)
-                # A response is kept before the next request is sent, so that a kill loses no more than is under way.
-                if isinstance(answer, Response):
-                    self.heard = True
-                    await asyncio.to_thread(keep_response, key, answer)
-                    usage.add(Usage(1, *answer.tokens, self._price(answer)))
-                self.under_way -= 1
+                try:
+                    answer = await self._sent(server, body)
+                    # Kept before the next request is sent, so that a kill loses no more than is under way.
+                    if isinstance(answer, Response):
+                        self.client.heard = True
+                        await asyncio.to_thread(keep_response, key, answer)
+                finally:
+                    self.under_way -= 1
         return answer
 
-    async def _sent(self, client: openai.AsyncOpenAI, body: dict[str, Any]) -> Answer:
+    async def _sent(self, server: openai.AsyncOpenAI, body: dict[str, Any]) -> Answer:
         """Return the response of the server. Raises ServerError without its cause, which may have the key."""
         try:
-            sent = await client.chat.completions.with_raw_response.create(**body)
+            sent = await server.chat.completions.with_raw_response.create(**body)
         except openai.APIStatusError as error:
             failure = self._refused(error)
         except openai.APIConnectionError as error:  # a timeout, too
@@ -133,37 +219,25 @@ class _Asking:
             for _ in range(sent.retries_taken):
                 count("requests that were sent again")
             try:
-                return Response.read(self._without_key(sent.content.decode(errors="replace")))
+                return Response.read(self.client.without_key(sent.content.decode(errors="replace")))
             except ResponseError as error:
                 failure = Failure(str(error))
         if isinstance(failure, ServerError):
             raise failure
         return failure
 
-    def _record(self, number: int, answer: Answer) -> None:
-        self.answers[number] = answer
-        if isinstance(answer, Response):
-            self.answered += 1
-            self.price += self._price(answer)
-            return
-        self.failed += 1
-        if self.failed > self.server.max_failed * len(self.requests):
-            raise ServerError(
-                f"{self.asker}: {self.failed} of {len(self.requests)} requests failed, more than max_failed "
-                f"({self.server.max_failed:g}) allows; the last one: {answer.reason}. All responses so far are kept"
-            )
-
     def _refused(self, error: openai.APIStatusError) -> Failure | ServerError:
         """Return the failure of a request that the server refused; a ServerError if it refuses all requests."""
+        asker, address = self.client.asker, self.client.address
         if error.status_code in (401, 403):  # the message of the server may have a part of the key
             variable = self.server.api_key_variable
             wrong = f"the key in {variable}" if variable else "requests without a key; set api_key_variable"
-            return ServerError(f"{self.asker}: {self.address} refuses {wrong} (HTTP {error.status_code})")
-        reason = f"HTTP {error.status_code}: {' '.join(self._without_key(error.response.text)[:300].split())}"
+            return ServerError(f"{asker}: {address} refuses {wrong} (HTTP {error.status_code})")
+        reason = f"HTTP {error.status_code}: {' '.join(self.client.without_key(error.response.text)[:300].split())}"
         if error.status_code == 404:
             return ServerError(
-                f"{self.asker}: {self.address} does not know the model {self.server.model!r}, or the address lacks its "
-                f"end, such as /v1 ({reason})"
+                f"{asker}: {address} does not know the model {self.server.model!r}, or the address lacks its end, such "
+                f"as /v1 ({reason})"
             )
         return Failure(reason)
 
@@ -174,46 +248,11 @@ class _Asking:
             reason = f"no response in {self.server.timeout:g} s, {tries}"
             hint = "the server is there, but hangs, or needs a higher timeout or a lower concurrency"
         else:
-            reason = self._without_key(f"no connection, {tries}: {error.__cause__ or error}")
+            reason = self.client.without_key(f"no connection, {tries}: {error.__cause__ or error}")
             hint = "start a server, or set url to the address of one that runs (docs/served.md)"
-        if not self.heard:
-            return ServerError(f"{self.asker}: nothing answers at {self.address}: {reason}; {hint}")
+        if not self.client.heard:
+            return ServerError(f"{self.client.asker}: nothing answers at {self.client.address}: {reason}; {hint}")
         return Failure(reason)
-
-    def _price(self, response: Response) -> float:
-        if self.server.price is None:
-            return 0.0
-        read, written = response.tokens
-        return (read * self.server.price.input + written * self.server.price.output) / 1e6
-
-    def _estimate(self, first: int) -> None:
-        """Log what all requests would cost, by the first ones. Raises ServerError if that is above the budget."""
-        if not first or not self.answered:
-            return
-        responses = [answer for answer in self.answers if isinstance(answer, Response)]
-        if self.server.budget is not None and not any(sum(response.tokens) for response in responses):
-            raise ServerError(
-                f"{self.asker}: {self.address} does not state the tokens of its responses (usage), so their price "
-                "is unknown; remove budget"
-            )
-        whole = self.price / self.answered * len(self.requests)
-        logger.info(
-            "%s: %d requests will cost about %.4g, by the first %d", self.asker, len(self.requests), whole, first
-        )
-        if self.server.budget is not None and whole > self.server.budget:
-            raise ServerError(
-                f"{self.asker}: {len(self.requests)} requests would cost about {whole:.4g}, by the first {first}, and "
-                f"the budget is {self.server.budget:g}; raise it, or ask about fewer images (limit)"
-            )
-
-    def _is_spent(self) -> bool:
-        """Return whether another request could cost more than the budget, with the requests that are under way."""
-        if self.server.budget is None or not self.answered:
-            return False
-        return self.price + (self.under_way + 1) * self.price / self.answered > self.server.budget
-
-    def _without_key(self, text: str) -> str:
-        return text if self.key == _NO_KEY else text.replace(self.key, "(key)")
 
 
 def _address(server: Served, asker: str) -> str:

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from captionlab.config.served import Served
-from captionlab.served.client import Answer, ServerError, ask
+from captionlab.served.client import Answer, Client, advice
 from captionlab.served.forms import AnswerError, json_answer, response_format
 from captionlab.served.requests import Message, Request
 from captionlab.served.responses import Failure, Response
@@ -31,40 +30,27 @@ class Asked(NamedTuple):
 
 
 def ask_for_json(
-    server: Served, questions: Sequence[Asked], parameters: Mapping[str, Any], asker: str, structured: bool
+    client: Client, questions: Sequence[Asked], parameters: Mapping[str, Any], structured: bool
 ) -> list[JsonAnswer]:
     """Return the answer of a model to each question.
 
     An answer that is not one JSON object of the schema is asked for once more. `parameters` are those of every request.
-    With `structured`, the server is asked to keep to the schema. `asker` is the place of the model in the config, for
-    messages. The budget, and the failures that are allowed, are for all requests together. Raises
-    captionlab.served.client.ServerError.
+    With `structured`, the server is asked to keep to the schema. Raises captionlab.served.client.ServerError.
     """
     requests = [
         Request(chat, {**parameters, **({"response_format": response_format(schema)} if structured else {})})
         for chat, schema in questions
     ]
-    answers = _answers(server, requests, asker, structured)
-    wrong = dict(_faults(answers, questions))
-    if wrong:
-        logger.warning("%s: %d answers are not what was asked for; they are asked for once more", asker, len(wrong))
-        again = [_again(requests[place], answers[place], fault) for place, fault in wrong.items()]
-        rest = _rest(server, len(requests), len(again), answers)
-        for place, answer in zip(wrong, _answers(rest, again, asker, structured), strict=True):
-            answers[place] = answer
-    logger.info("%s: %d of %d have no answer", asker, len([*_faults(answers, questions)]), len(questions))
+    with advice("response_format", "json_schema", say="write `structured: false`" if structured else ""):
+        answers = client.ask(requests)
+        wrong = dict(_faults(answers, questions))
+        if wrong:
+            logger.warning("%s: %d answers are not what was asked for; asking once more", client.asker, len(wrong))
+            again = client.ask([_again(requests[place], answers[place], fault) for place, fault in wrong.items()])
+            second = dict(zip(wrong, again, strict=True))
+            answers = [second.get(place, answer) for place, answer in enumerate(answers)]
+    logger.info("%s: %d of %d have no answer", client.asker, len([*_faults(answers, questions)]), len(questions))
     return [_read(answer, asked.schema) for answer, asked in zip(answers, questions, strict=True)]
-
-
-def _answers(server: Served, requests: Sequence[Request], asker: str, structured: bool) -> list[Answer]:
-    """Return the answers to requests. Raises ServerError, with advice on `structured`."""
-    try:
-        return ask(server, requests, asker)
-    except ServerError as error:
-        if structured and ("HTTP 400" in str(error) or "HTTP 422" in str(error)):
-            advice = "if the server knows no response_format, write `structured: false`"
-            raise ServerError(f"{error}; {advice}") from error
-        raise
 
 
 def _faults(answers: Sequence[Answer], questions: Sequence[Asked]) -> Iterator[tuple[int, str]]:
@@ -90,13 +76,3 @@ def _again(request: Request, answer: Answer, fault: str) -> Request:
         f"{fault[:1].upper()}{fault[1:]}. Answer again, with the JSON object that was asked for and nothing else."
     )
     return Request([*request.messages, ("assistant", [text]), ("user", [complaint])], request.parameters)
-
-
-def _rest(server: Served, requests: int, others: int, answers: Sequence[Answer]) -> Served:
-    """Return the server with what is left of its budget, and with the failures that are allowed of other requests."""
-    changed: dict[str, Any] = {"max_failed": min(1.0, server.max_failed * requests / others)}
-    if server.budget is not None and server.price is not None:
-        tokens = [answer.tokens for answer in answers if isinstance(answer, Response)]
-        prices = (read * server.price.input + written * server.price.output for read, written in tokens)
-        changed["budget"] = server.budget - sum(prices) / 1e6
-    return server.model_copy(update=changed)

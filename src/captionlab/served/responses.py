@@ -17,6 +17,8 @@ from captionlab.storage.cache import cache_folder
 from captionlab.storage.files import replacing
 
 logger = logging.getLogger(__name__)
+# Most tokens of an answer whose log-probabilities are kept.
+SCORED_TOKENS = 16
 
 
 class ResponseError(ValueError):
@@ -57,6 +59,7 @@ class Response:
         end = content["choices"][0].get("finish_reason")
         if not isinstance(answer, str) or (not answer.strip() and end != "stop"):
             raise ResponseError(f"an answer without content (finish_reason: {end})")
+        content["choices"][0]["logprobs"] = _short_log_probs(content["choices"][0].get("logprobs"))
         return cls(content)
 
     @property
@@ -88,6 +91,19 @@ class Response:
         """
         tokens = (self.content["choices"][0].get("logprobs") or {}).get("content") or []
         return [_likeliest(token.get("top_logprobs") or []) for token in tokens]
+
+
+def _short_log_probs(log_probs: Any) -> Any:
+    """Return the log-probabilities of an answer of a few tokens, without what nobody reads; None for a longer answer.
+
+    With 20 likely tokens, those of a long answer are a megabyte, and only short answers are scored by them.
+    """
+    tokens = (log_probs or {}).get("content") or []
+    if not tokens or len(tokens) > SCORED_TOKENS:
+        return None
+    kept = ("token", "logprob")
+    tops = [[{name: top[name] for name in kept} for top in token.get("top_logprobs") or []] for token in tokens]
+    return {"content": [{"top_logprobs": top} for top in tops]}
 
 
 def _likeliest(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -228,10 +228,11 @@ COST = TableSchema(
     gpu_seconds=Column(_DOUBLE, "wall time times the GPUs that it used, s; 0 without a GPU"),
     gpu_memory_mb=Column(_DOUBLE, "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Column(_STRING, "name of the GPU, or kind of processor"),
-    requests=Column(_LONG, "requests that a server answered; responses in the cache are none"),
-    input_tokens=Column(_LONG, "tokens of the prompts of the requests, with the tokens of images"),
-    output_tokens=Column(_LONG, "tokens of the answers to the requests"),
-    price=Column(_DOUBLE, "price of the requests, in the currency of the config; 0 where it names no price"),
+    requests=Column(_LONG, "requests with a response of a served model"),
+    cached_requests=Column(_LONG, "requests whose response an earlier job got and paid for"),
+    input_tokens=Column(_LONG, "tokens of the prompts of all requests, with the tokens of images"),
+    output_tokens=Column(_LONG, "tokens of the answers to all requests"),
+    price=Column(_DOUBLE, "price of all requests, in the currency of the config; 0 where it names no price"),
 )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from captionlab.config.judges import Clair as ClairConfig
@@ -14,7 +14,7 @@ from captionlab.evaluation.judges.clair import Clair
 from captionlab.evaluation.judges.fleur import Fleur
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict
 from captionlab.evaluation.judges.rubric import Rubric
-from captionlab.served.client import Answer, ServerError, ask
+from captionlab.served.client import Answer, Client, advice
 from captionlab.served.forms import AnswerError
 from captionlab.served.requests import Message, Picture, Request
 from captionlab.served.responses import Failure, Response
@@ -33,8 +33,6 @@ class Judgement:
     """why there is no verdict"""
     questions: int = 0
     """how often the judge was asked for the score"""
-    models: set[str] = field(default_factory=set)
-    """models that answered, as the server names them"""
 
 
 def build_judge(config: JudgeConfig, template: str | None) -> Judge:
@@ -55,7 +53,7 @@ def judgements(judge: Judge, candidates: Sequence[Candidate], asker: str) -> lis
     captionlab.served.client.ServerError.
     """
     every = [Judgement(_first(judge, candidate)) for candidate in candidates]
-    asking = _Asking(judge, asker, len(every))
+    asking = _Asking(judge, asker)
     asked = []
     for judgement, candidate in zip(every, candidates, strict=True):
         if judge.config.reads_references and not candidate.references:
@@ -73,9 +71,8 @@ def judgements(judge: Judge, candidates: Sequence[Candidate], asker: str) -> lis
 class _Asking:
     """The requests of a job to a judge."""
 
-    def __init__(self, judge: Judge, asker: str, captions: int):
-        self.judge, self.asker, self.captions = judge, asker, captions
-        self.price = 0.0  # of all responses so far
+    def __init__(self, judge: Judge, asker: str):
+        self.judge, self.client = judge, Client(judge.config, asker)
 
     def ask_for_scores(self, asked: Sequence[Judgement]) -> None:
         """Ask the last question of each chat, and read the answers."""
@@ -85,7 +82,6 @@ class _Asking:
             if isinstance(answer, Failure):
                 judgement.fault = f"the request failed: {answer.reason}"
                 continue
-            judgement.models.add(answer.model)
             judgement.chat.append(("assistant", [answer.text]))
             try:
                 judgement.verdict, judgement.fault = self.judge.read(answer), None
@@ -102,22 +98,9 @@ class _Asking:
                 judgement.verdict = replace(judgement.verdict, reason=answer.text.strip())
 
     def _answers(self, asked: Sequence[Judgement], parameters: Mapping[str, Any]) -> list[Answer]:
-        """Return the answers to the last question of each chat. Budget and failures count for the job as a whole."""
-        config = self.judge.config
-        if not asked:
-            return []
-        share = min(1.0, config.max_failed * self.captions / len(asked))
-        left = None if config.budget is None else config.budget - self.price
-        server = config.model_copy(update={"max_failed": share, "budget": left})
-        try:
-            answers = ask(server, [Request([*judgement.chat], parameters) for judgement in asked], self.asker)
-        except ServerError as error:
-            advice = self.judge.advice() if "HTTP 400" in str(error) or "HTTP 422" in str(error) else ""
-            raise ServerError(f"{error}; {advice}" if advice else str(error)) from error
-        if config.price:
-            for read, written in (answer.tokens for answer in answers if isinstance(answer, Response)):
-                self.price += (read * config.price.input + written * config.price.output) / 1e6
-        return answers
+        """Return the answers to the last question of each chat."""
+        with advice(*self.judge.asked_for(), say=self.judge.advice()):
+            return self.client.ask([Request([*judgement.chat], parameters) for judgement in asked])
 
 
 def _first(judge: Judge, candidate: Candidate) -> list[Message]:

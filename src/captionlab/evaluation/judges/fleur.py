@@ -46,7 +46,7 @@ class Fleur(Judge):
 
     def advice(self) -> str:
         """Return how to ask without probabilities."""
-        return "if the server gives no log-probabilities, write `smoothing: false`" if self.smoothing else ""
+        return "write `smoothing: false`" if self.smoothing else ""
 
 
 def smoothed_score(number: str, log_probs: LogProbs) -> float | None:

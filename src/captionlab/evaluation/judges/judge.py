@@ -78,7 +78,7 @@ class JsonJudge(Judge):
 
     def advice(self) -> str:
         """Return how to ask without a schema."""
-        return "if the server knows no response_format, write `structured: false`" if self.structured else ""
+        return "write `structured: false`" if self.structured else ""
 
     def answer(self, response: Response) -> dict[str, Any]:
         """Return the JSON of an answer. Raises captionlab.served.forms.AnswerError."""

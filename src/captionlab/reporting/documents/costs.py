@@ -33,7 +33,10 @@ COSTS = TableSchema(
     gpu_seconds=Stored(pa.float64(), "wall time times the GPUs it used, s; 0 without a GPU"),
     gpu_memory_mb=Stored(pa.float64(), "most memory that torch held on a GPU, MB; 0 without a GPU"),
     device=Stored(pa.string(), "name of the GPU, or kind of processor; missing where unknown", nullable=True),
-    requests=Stored(pa.int64(), "requests that a server answered; missing where unknown", nullable=True),
+    requests=Stored(pa.int64(), "requests with a response of a served model; missing where unknown", nullable=True),
+    cached_requests=Stored(
+        pa.int64(), "requests whose response an earlier job got; missing where unknown", nullable=True
+    ),
     input_tokens=Stored(pa.int64(), "tokens of their prompts; missing where unknown", nullable=True),
     output_tokens=Stored(pa.int64(), "tokens of their answers; missing where unknown", nullable=True),
     price=Stored(pa.float64(), "their price, in the currency of the config; missing where unknown", nullable=True),
@@ -42,10 +45,10 @@ COSTS = TableSchema(
 TIMED_TABLES = frozenset({"cost", "checklist"})
 SHOWN_AS_0 = ("seconds", "cpu_seconds", "memory_mb")  # the other columns are shown as missing if no GPU was used
 TIMES, HIGHEST = ("seconds", "cpu_seconds", "gpu_seconds"), ("memory_mb", "gpu_memory_mb")
-SERVED = ("requests", "input_tokens", "output_tokens", "price")
+SERVED = ("requests", "cached_requests", "input_tokens", "output_tokens", "price")
 SUMMED = (*TIMES, *SERVED)
 HEADINGS = ("rule", "jobs", "time", "processors", "GPU", "memory", "GPU memory", "device")
-HEADINGS_OF_SERVED = ("requests", "tokens read", "tokens written", "price")
+HEADINGS_OF_SERVED = ("requests", "from the cache", "tokens read", "tokens written", "price")
 NOTES = (
     "Times as hours:minutes:seconds. A job counts as it ran last; one that was interrupted, since it went on. Time is "
     "summed over jobs, and jobs run at once, so the run itself took less.",
@@ -53,8 +56,8 @@ NOTES = (
     "are still there count, also where the config no longer asks for them.",
 )
 NOTE_OF_SERVED = (
-    "Requests, tokens and prices are of responses that a server gave. Responses that an earlier job left in the cache "
-    "cost nothing again. Prices are in the currency of the config; a model without `price` costs 0."
+    "Tokens and prices are of all responses of served models. An earlier job paid for responses from the cache. Prices "
+    "are in the currency of the config, for models with a `price`."
 )
 RECORD_COLUMNS = ("stage", "rule", "jobs", *SUMMED, *HIGHEST, *PROVENANCE)
 

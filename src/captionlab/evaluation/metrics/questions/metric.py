@@ -25,7 +25,7 @@ from captionlab.evaluation.summary import (
     matrix,
     parts,
 )
-from captionlab.questions.answering import Answerer, ImageQuestions, build_answerer, reachable
+from captionlab.questions.answering import Answerer, ImageQuestions, build_answerer
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import CAPTION_KEY
 from captionlab.storage.tables import Column, TableSchema, read_table
@@ -63,6 +63,7 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     Raises ValueError if no caption of a corpus is of an image with a question.
     """
     sets = inputs.settings["questions"]
+    answerers = {name: build_answerer(block["answerer"], name) for name, block in sets.items()}
     places = [(name, corpus) for name, block in sets.items() for corpus in block["corpora"]]
     for (name, corpus), path in zip(places, inputs.inputs["questions"], strict=True):
         questions = ImageQuestions(path)
@@ -76,8 +77,7 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
             )
         if asked != images:
             logger.warning("%s: %d of %d images have no question of %s", corpus, len(images - asked), len(images), name)
-        answerer = build_answerer(reachable(name, sets[name]["answerer"], inputs.config))
-        yield columns(corpus, name, rows, questions, answerer)
+        yield columns(corpus, name, rows, questions, answerers[name])
 
 
 def columns(

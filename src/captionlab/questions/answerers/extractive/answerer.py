@@ -64,6 +64,6 @@ def _share(forms: set[str], text: str) -> float:
     return len(there) / len(words) if words else 0.0
 
 
-def build(config: Mapping[str, Any]) -> ExtractiveAnswerer:
+def build(config: Mapping[str, Any], asker: str) -> ExtractiveAnswerer:
     """Return the answerer."""
     return ExtractiveAnswerer()

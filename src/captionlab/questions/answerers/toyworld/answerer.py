@@ -39,6 +39,6 @@ def _only(answers: Collection[str]) -> str | None:
     return next(iter(answers)) if len(answers) == 1 else None
 
 
-def build(config: Mapping[str, Any]) -> ToyworldAnswerer:
+def build(config: Mapping[str, Any], asker: str) -> ToyworldAnswerer:
     """Return the answerer."""
     return ToyworldAnswerer()

@@ -50,4 +50,4 @@ def build(config: Mapping[str, Any], data: TrainingData) -> Reward:
             "%d of %d training images have no question of %s and earn nothing, the first is %s",
             *(len(without), len(data.ids), config["questions"], without[0]),
         )
-    return partial(correct_share, questions, build_answerer(asked["answerer"]), data.ids)
+    return partial(correct_share, questions, build_answerer(asked["answerer"], config["questions"]), data.ids)
