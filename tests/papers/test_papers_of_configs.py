@@ -52,7 +52,7 @@ def test_every_table_of_the_toy_world_at_once(planned):
     assert {RETRIEVAL, BASELINES, LOOKALIKES} <= {*planned(config).tables("discritune")}
     paper = config["papers"]["discritune"]
     ablated = {ablation["evaluation"] for ablation in paper["variants"].values()}
-    used = {*paper["evaluations"], *ablated, "study", "probing", "scenes", "objects"}
+    used = {*paper["evaluations"], *ablated, "study", "probing", "questions", "scenes", "objects"}
     assert used == {*config["evaluations"]}
 
 
