@@ -16,6 +16,7 @@ from captionlab.evaluation.metrics.amber.metric import (
     METRICS,
     SCORES,
     judged,
+    listed_words,
     nouns_of,
     of_captions,
     results,
@@ -137,9 +138,9 @@ def test_captions_counted_by_hand(tmp_path):
 
 def test_a_lemma_counts_before_the_word():
     row = {"words": ["Men", "glass", "runs"], "lemmas": ["man", "glass", "run"], "tags": ["NOUN", "NOUN", "VERB"]}
-    assert nouns_of(row, {"man": ["glasses"], "run": []}) == ["man"]
+    assert nouns_of(row, listed_words({"man": ["glasses"], "run": []})) == ["man"]
     row = {"words": ["Sunglasses"], "lemmas": ["sunglass"], "tags": ["PROPN"]}
-    assert nouns_of(row, {"sunglasses": []}) == ["sunglasses"]
+    assert nouns_of(row, listed_words({"sunglasses": []})) == ["sunglasses"]
 
 
 def test_a_word_of_several_objects_stands_for_the_first():

@@ -67,3 +67,21 @@ def test_answers_are_compared_by_their_words():
     assert is_correct("the", "the")
     assert not is_correct("red", "red car")
     assert not is_correct(None, "red")
+
+
+@pytest.mark.parametrize("options", [("-5", "5"), ("<", ">"), ("A", "a"), ("C", "C++", "C#"), ("the who", "who")])
+def test_options_that_differ_in_punctuation_case_or_articles_are_different_answers(options):
+    for expected in options:
+        assert [option for option in options if is_correct(option, expected, options)] == [expected]
+
+
+def test_an_answer_that_is_no_option_is_compared_by_its_words():
+    assert is_correct("A red car.", "red car", ("red car", "blue car"))
+    assert is_correct(" blue car ", "blue car", ("red car", "blue car"))
+    assert not is_correct("A red car.", "blue car", ("red car", "blue car"))
+
+
+def test_answers_without_words_are_compared_as_they_are():
+    assert is_correct(" < ", "<")
+    assert not is_correct("<", ">")
+    assert not is_correct("?", "red")

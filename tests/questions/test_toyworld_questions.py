@@ -63,7 +63,7 @@ def test_no_reference_that_says_what_is_seen_is_answered_wrongly(domain):
     wrong = [
         (caption, entry, given)
         for (caption, entry), given in zip(asked, answers, strict=True)
-        if given is not None and not is_correct(given, entry.answer)
+        if given is not None and not is_correct(given, entry.answer, entry.question.options)
     ]
     assert wrong == []
     assert sum(given is not None for given in answers) > 0.4 * len(answers)

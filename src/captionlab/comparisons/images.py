@@ -51,7 +51,7 @@ def described_images(
         for image in ids:
             pictures = rows["images"].get(image, [None])
             references = [row["caption"] for row in rows["references"].get(image, [])]
-            own = {captioner: found[image] for captioner, found in of_corpus.items()}
+            own = {captioner: by_image[image] for captioner, by_image in of_corpus.items()}
             described.append(Described(corpus, image, own, pictures[0], references))
         logger.info("%s: captions of %d images are compared", corpus, len(ids))
     return described

@@ -1,9 +1,10 @@
 """Rankings of captioners by pairwise preferences, and measures of the model that prefers.
 
 Win rates and strengths count images for which a pair of captions has an answer in both orders. Strengths are of Bradley
-and Terry 1952, fitted by the algorithm of Hunter 2004, "MM algorithms for generalized Bradley-Terry models", with a tie
-as half a win for both. One tie is added to every pair of captioners, so that a captioner that always wins has a finite
-strength. All intervals are over images, because the pairs of an image depend on each other.
+and Terry 1952, fitted by maximum likelihood as a logistic regression (Agresti 2002, Categorical Data Analysis, section
+10.6) by Newton's method, with a tie as half a win for both. One tie is added to every pair of captioners, so that a
+captioner that always wins has a finite strength. All intervals are over images, because the pairs of an image depend on
+each other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from captionlab.comparisons.schemas import (
     AGREEMENT,
@@ -37,27 +39,53 @@ Row = Mapping[str, Any]
 Rows = list[dict[str, Any]]
 # Wins that the tie that is added to every pair gives to each of both captioners.
 ADDED = 0.5
-# Largest relative change of a strength after which the algorithm ends, and most of its steps.
-TOLERANCE, STEPS = 1e-10, 10_000
+# Largest change of the logarithm of a strength after which the fit ends, and most of its steps.
+TOLERANCE, STEPS = 1e-8, 100
+# A log-likelihood that falls by a smaller share is rounded.
+ROUNDING = 1e-12
 
 
-def strengths(wins: np.ndarray) -> np.ndarray:
+def strengths(wins: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
     """Return the logarithms (..., k) of the strengths of Bradley and Terry that make wins (..., k, k) most probable.
 
-    `wins[..., a, b]` is how often a won against b. The mean of the logarithms is 0. Raises ValueError if the algorithm
-    does not end, as when a group of captioners always wins against all others, whose strengths would be infinite.
+    `wins[..., a, b]` is how often a won against b. The mean of the logarithms is 0. Newton's method begins at the
+    logarithms `start` (k,), or at 0, and halves a step that lowers the likelihood, which has a single maximum. Raises
+    ValueError if a group of captioners never loses against the others, whose strengths would be infinite (Ford 1957).
     """
-    games = wins + np.swapaxes(wins, -1, -2)
-    won = wins.sum(axis=-1)
-    current = np.ones(won.shape)
+    number = wins.shape[-1]
+    beaten = np.linalg.matrix_power(np.eye(number) + (wins > 0), number - 1)  # also by way of others
+    if not (beaten > 0).all():
+        raise ValueError("strengths of captioners that never lose against others are infinite; add a tie to every pair")
+    current = np.broadcast_to(np.zeros(number) if start is None else start, wins.shape[:-1])
+    likelihood = _log_likelihood(wins, current)
     for _ in range(STEPS):
-        expected = (games / (current[..., :, None] + current[..., None, :])).sum(axis=-1)
-        new = won / expected
-        new /= np.exp(np.log(new).mean(axis=-1, keepdims=True))
-        if (np.abs(new / current - 1) < TOLERANCE).all():
-            return np.asarray(np.log(new))
-        current = new
-    raise ValueError(f"strengths do not converge in {STEPS} steps; add a tie to every pair")
+        step = _newton_step(wins, current)
+        while (falls := _log_likelihood(wins, current + step) < likelihood - ROUNDING * np.abs(likelihood)).any():
+            step = np.where(falls[..., None], step / 2, step)
+        current = current + step
+        likelihood = _log_likelihood(wins, current)
+        if (np.abs(step) < TOLERANCE).all():
+            return np.asarray(current - current.mean(axis=-1, keepdims=True))
+    raise ValueError(f"strengths do not converge in {STEPS} steps")
+
+
+def _log_likelihood(wins: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood (...) of wins (..., k, k), given the logarithms (..., k) of the strengths."""
+    return -np.asarray((wins * np.logaddexp(0, logs[..., None, :] - logs[..., :, None])).sum(axis=(-2, -1)))
+
+
+def _newton_step(wins: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the step (..., k) of Newton's method for the logarithms (..., k) of strengths.
+
+    Only differences of logarithms count, so the information matrix is singular. 1 is added to all its entries, which
+    makes it regular and the sum of the step 0.
+    """
+    loses = expit(logs[..., None, :] - logs[..., :, None])  # the probability that the row loses against the column
+    surprise = wins * loses
+    gradient = (surprise - np.swapaxes(surprise, -1, -2)).sum(axis=-1)
+    variance = (wins + np.swapaxes(wins, -1, -2)) * loses * np.swapaxes(loses, -1, -2)
+    information = np.eye(wins.shape[-1]) * variance.sum(axis=-1, keepdims=True) - variance + 1
+    return np.asarray(np.linalg.solve(information, gradient[..., None])[..., 0])
 
 
 def ranking_rows(preferences: Sequence[Row], captioners: Sequence[str], seed: int) -> Rows:
@@ -104,7 +132,7 @@ class _Tallies:
 
     def _strengths(self, sums: np.ndarray, resampled: np.ndarray) -> Iterator[dict[str, Any]]:
         value = strengths(self._wins(sums))
-        others = strengths(self._wins(resampled))
+        others = strengths(self._wins(resampled), start=value)
         for place, captioner in enumerate(self.captioners):
             involved = self.counted[:, [place in pair for pair in self.pairs]]
             images = int(involved.any(axis=1).sum())

@@ -67,8 +67,11 @@ class ImageQuestions:
         asked = [self._of.get(image, []) for image in images]
         texts = [caption for caption, questions in zip(captions, asked, strict=True) for _ in questions]
         answers = iter(answerer.answer(texts, [question for questions in asked for question, _ in questions]))
-        return [[(question.kind, _outcome(next(answers), right)) for question, right in of_one] for of_one in asked]
+        return [
+            [(question.kind, _outcome(next(answers), right, question.options)) for question, right in questions]
+            for questions in asked
+        ]
 
 
-def _outcome(answer: str | None, expected: str) -> bool | None:
-    return None if answer is None else is_correct(answer, expected)
+def _outcome(answer: str | None, expected: str, options: Sequence[str]) -> bool | None:
+    return None if answer is None else is_correct(answer, expected, options)

@@ -37,11 +37,21 @@ class Described:
     scenes: Mapping[str, str]
 
 
-def is_correct(answer: str | None, expected: str) -> bool:
-    """Return whether an answer has the words of the expected answer, whatever their case, punctuation and articles."""
-    return answer is not None and _words(answer) == _words(expected)
+def is_correct(answer: str | None, expected: str, options: Sequence[str] = ()) -> bool:
+    """Return whether an answer to a question with these options is the expected answer.
+
+    If the answer is one of the options, it must be exactly the expected one, because options may differ in punctuation
+    alone, such as 5 and -5. Another answer must have the words of the expected answer, whatever their case, punctuation
+    and articles.
+    """
+    if answer is None:
+        return False
+    if answer.strip() in options:
+        return answer.strip() == expected
+    return _words(answer) == _words(expected)
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of a text without articles, or the articles if it has no other words, or else the whole text."""
     words = re.findall(r"\w+", text.casefold())
-    return [word for word in words if word not in _ARTICLES] or words
+    return [word for word in words if word not in _ARTICLES] or words or [text.strip()]

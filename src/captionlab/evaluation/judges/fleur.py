@@ -74,8 +74,8 @@ def smoothed_score(number: str, log_probs: LogProbs) -> float | None:
         token = max(likeliest, key=likeliest.__getitem__, default="")
         if not _is_number(token):
             return None
-        digits = [other for other in likeliest if _is_number(other)]
-        score += sum(_probability(likeliest, one) * int(one) / 10 ** (done + len(one)) for one in digits)
+        numbers = [other for other in likeliest if _is_number(other)]
+        score += sum(_probability(likeliest, digits) * int(digits) / 10 ** (done + len(digits)) for digits in numbers)
         done += len(token)
     return score
 

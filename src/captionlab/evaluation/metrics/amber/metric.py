@@ -78,6 +78,7 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """
     relation = read_relation(inputs.inputs["relation"])
     annotations = read_annotations(inputs.inputs["annotations"], relation)
+    listed = listed_words(relation)
     allowed = read_safe_words(inputs.inputs.get("safe_words"))
     vectors = inputs.settings["amber"].get("vectors")
     match = similar_words(vectors) if vectors else eq
@@ -90,7 +91,7 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
             logger.warning("%s: %d of %d images have no annotation and are left out", corpus, bare, len(names))
         for row in rows:
             if (name := names[row["image_id"]]) is not None:
-                values = judged(nouns_of(row, relation), annotations[name], relation, allowed, match)
+                values = judged(nouns_of(row, listed), annotations[name], relation, allowed, match)
                 for key, value in {**{key: row[key] for key in CAPTION_KEY}, **values}.items():
                     columns[key].append(value)
         if columns["nouns"]:
@@ -105,9 +106,13 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
         )
 
 
-def nouns_of(row: Row, relation: Relation) -> list[str]:
-    """Return the nouns of a caption, a row of TAGGED, that the relations list: their lemmas, or else as written."""
-    listed = {*relation, *(word for words in relation.values() for word in words)}
+def listed_words(relation: Relation) -> frozenset[str]:
+    """Return all words of AMBER's relations: the objects and their associated words."""
+    return frozenset(relation).union(*relation.values())
+
+
+def nouns_of(row: Row, listed: frozenset[str]) -> list[str]:
+    """Return the nouns of a caption, a row of TAGGED, that are among `listed`: their lemmas, or else as written."""
     nouns = [
         next((form for form in (lemma.lower(), word.lower()) if form in listed), None)
         for word, lemma, tag in zip(row["words"], row["lemmas"], row["tags"], strict=True)

@@ -85,7 +85,7 @@ def columns(
 ) -> dict[str, list[Any]]:
     """Return the columns of SCORES for captions (rows of GENERATED) of a corpus, by a set of questions."""
     outcomes = questions.outcomes(answerer, [row["image_id"] for row in rows], [row["caption"] for row in rows])
-    found: dict[str, list[Any]] = {column: [] for column in SCORES.columns}
+    scores: dict[str, list[Any]] = {column: [] for column in SCORES.columns}
     for row, of_caption in zip(rows, outcomes, strict=True):
         asked = Counter(kind for kind, _ in of_caption)
         correct = Counter(kind for kind, outcome in of_caption if outcome)
@@ -94,8 +94,8 @@ def columns(
             key = {"corpus": corpus, "image_id": row["image_id"], "caption_index": row["caption_index"]}
             counts = {"correct": [number, correct[kind]], "unanswered": [number, unanswered[kind]]}
             for column, value in {**key, "questions": name, "kind": kind, **counts}.items():
-                found[column].append(value)
-    return found
+                scores[column].append(value)
+    return scores
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:
@@ -104,10 +104,10 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
     A set of questions takes the place of the model that scores. Intervals are over images.
     """
     for (name,), of_set in parts(read_table(path, SCORES), "questions"):
-        found = [*caption_results(job, of_set, seed, METRICS)]
+        set_results = [*caption_results(job, of_set, seed, METRICS)]
         for (kind,), of_kind in parts(of_set, "kind"):
-            found += caption_results(job, of_kind, seed, {f"{ACCURACY}, {kind}": METRICS[ACCURACY]})
-        yield from (replace(result, retriever=name) for result in found)
+            set_results += caption_results(job, of_kind, seed, {f"{ACCURACY}, {kind}": METRICS[ACCURACY]})
+        yield from (replace(result, retriever=name) for result in set_results)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
