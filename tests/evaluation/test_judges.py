@@ -258,7 +258,12 @@ def test_fleur_says_whether_it_is_smoothed_and_gives_a_reason(image):
     ("answer", "said", "score", "form"),
     [
         ({"score": [1, 5]}, {"reason": "r", "score": 4}, 4.0, {"type": "number", "minimum": 1, "maximum": 5}),
-        ({"choices": {"yes": 1, "no": 0}}, {"reason": "r", "choice": "yes"}, 1.0, {"enum": ["yes", "no"]}),
+        (
+            {"choices": {"yes": 1, "no": 0}},
+            {"reason": "r", "choice": "yes"},
+            1.0,
+            {"type": "string", "enum": ["yes", "no"]},
+        ),
     ],
 )
 def test_a_rubric_has_a_declared_answer(answer, said, score, form, tmp_path, image):
