@@ -82,24 +82,26 @@ def test_trainings_wait_for_the_checks_of_all_corpora_that_they_are_evaluated_on
     assert {(need["split"], need["images"]) for need in needs} == {("dev", 100)}
 
 
-def test_work_of_imported_models_on_images_waits_for_the_check(planned):
+def test_work_of_imported_and_served_models_on_images_waits_for_the_check(planned):
     whole = {
         "seed": 1,
         "corpora": {"photos": {"reader": "folder", "images": "photos", "captions": "captions.csv"}},
         "encoders": {"clip": {"run": "resources/toyworld/models/toy-clip-a"}},
         "captioners": {
             "toy": {"run": "resources/toyworld/models/toy-clipcap-coco", "encoder": "clip"},
+            "served": {"family": "endpoint", "model": "tiny", "prompt": "Describe."},
             "people": {"family": "human"},
         },
         "decodings": {"greedy": {"kind": "greedy", "max_tokens": 8}},
         "evaluations": {
             "main": {
-                "captioners": ["toy", "people"], "corpora": ["photos"], "decoding": "greedy", "retrievers": ["clip"],
+                "captioners": ["toy", "served", "people"], "corpora": ["photos"], "decoding": "greedy",
+                "retrievers": ["clip"],
             },
         },
     }  # fmt: skip
     plan = planned(whole)
-    for rule in ("embed_images", "generate_captions", "import_captions"):
+    for rule in ("embed_images", "generate_captions", "request_captions", "import_captions"):
         assert "results/corpora/photos/checked" in plan.job(rule).reads, rule
 
 

@@ -258,7 +258,12 @@ def test_fleur_says_whether_it_is_smoothed_and_gives_a_reason(image):
     ("answer", "said", "score", "form"),
     [
         ({"score": [1, 5]}, {"reason": "r", "score": 4}, 4.0, {"type": "number", "minimum": 1, "maximum": 5}),
-        ({"choices": {"yes": 1, "no": 0}}, {"reason": "r", "choice": "yes"}, 1.0, {"enum": ["yes", "no"]}),
+        (
+            {"choices": {"yes": 1, "no": 0}},
+            {"reason": "r", "choice": "yes"},
+            1.0,
+            {"type": "string", "enum": ["yes", "no"]},
+        ),
     ],
 )
 def test_a_rubric_has_a_declared_answer(answer, said, score, form, tmp_path, image):
@@ -283,6 +288,10 @@ def test_a_rubric_has_a_declared_answer(answer, said, score, form, tmp_path, ima
         ("{{ caption }} {{ references }}", "`references: true`"),
         ("{{ caption }} {{ picture }}", "'picture'"),
         ("{{ caption", "is no Jinja template"),
+        ("{% macro m(x) %}{{ x }}{% endmacro %}\n{{ m(caption) }}", "{% macro %} in line 1"),
+        ("a\n{% filter upper %}{{ caption }}{% endfilter %}", "{% filter %} in line 2"),
+        ("{% set x %}{{ caption }}{% endset %}{{ x }}", "{% set %}"),
+        ("{% autoescape true %}{{ caption }}{% endautoescape %}", "{% autoescape %}"),
     ],
 )
 def test_a_template_that_does_not_do_is_refused(text, names, tmp_path):
@@ -291,6 +300,45 @@ def test_a_template_that_does_not_do_is_refused(text, names, tmp_path):
         build_judge(read_judge(config), write_template(tmp_path, text))
     assert names in str(raised.value)
     assert "rubric.txt" in str(raised.value)
+
+
+def rubric_question(tmp_path, text: str, caption: str = "a <b> dog") -> str:
+    """Return what a rubric with a template asks about a caption with the reference `A cat`."""
+    config = {"kind": "rubric", "model": "m", "template": "t", "answer": {"score": [0, 1]}, "references": True}
+    rubric = build_judge(read_judge(config), write_template(tmp_path, text))
+    return rubric.question(Candidate(caption, ("A cat",))).removeprefix(DATA_NOTE)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("{{ {'c': caption} }}", '<data>{"c": "a \\u003cb\\u003e dog"}</data>'),
+        ("{{ [caption, [references]] }}", '<data>["a \\u003cb\\u003e dog", [["A cat"]]]</data>'),
+        ("{{ caption | safe }}", '<data>"a \\u003cb\\u003e dog"</data>'),
+        ("{{ caption | e }}", '<data>"a &lt;b&gt; dog"</data>'),
+        ("{{ references | map('upper') | list }}", '<data>["A CAT"]</data>'),
+        ("{{ '%s!' | format(caption) ~ '{}'.format(1) }}", '<data>"a \\u003cb\\u003e dog!1"</data>'),
+        ("{{ caption | length }} {{ 1 / 2 }} {{ 'dog' in caption }} {{ none }}", "9 0.5 True None"),
+    ],
+)
+def test_texts_are_data_in_lists_and_mappings_too(text, printed, tmp_path):
+    assert rubric_question(tmp_path, f"{{{{ caption }}}} {text}").split("\n\n")[1] == (
+        f'<data>"a \\u003cb\\u003e dog"</data> {printed}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("{{ references | map('upper') }}", "prints a generator; .*`| list`"),
+        ("{{ caption.upper }}", "prints a builtin_function_or_method"),
+        ("{{ references[7] }}", "has no element 7"),
+        ("{{ [references[7]] }}", "Undefined"),
+    ],
+)
+def test_what_is_neither_data_nor_a_number_is_not_printed(text, names, tmp_path):
+    with pytest.raises(TemplateMistake, match=rf"rubric\.txt cannot be filled in: .*{names}"):
+        rubric_question(tmp_path, f"{{{{ caption }}}} {text}")
 
 
 @pytest.mark.parametrize(

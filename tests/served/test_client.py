@@ -87,10 +87,10 @@ def test_answers_are_in_the_order_of_requests():
 
 
 def test_retry_after_is_honoured():
-    with chat_server([refusal(429, "slow down", retry_after="0.3"), "a dog"]) as server:
+    with chat_server([refusal(429, "slow down", retry_after="1.2"), "a dog"]) as server:
         assert texts(ask(served(server), [request("?")], ASKER)) == ["a dog"]
     first, second = server.times
-    assert 0.3 <= second - first < 1
+    assert second - first >= 1.2  # without the header it is half a second at most
 
 
 def test_requests_are_sent_again_after_passing_faults():
@@ -100,12 +100,17 @@ def test_requests_are_sent_again_after_passing_faults():
         "500": refusal(500, retry_after_ms="1"),
         "503 of a proxy": Reply(b"<html>no backend</html>", 503),
         "a cut response": chat("a cat", cut=True),
-        "a hang": Hang(),
     }
     with chat_server(first_time(faults)) as server:
-        answers = ask(served(server, timeout=0.2), [request(name) for name in faults], ASKER)
+        answers = ask(served(server), [request(name) for name in faults], ASKER)
     assert texts(answers) == [f"answer to {name}" for name in faults]
     assert [*server.counts().values()] == [2] * len(faults)
+
+
+def test_a_request_that_hangs_is_sent_again():
+    with chat_server(first_time({"?": Hang()})) as server:
+        assert texts(ask(served(server, timeout=2), [request("?")], ASKER)) == ["answer to ?"]
+        assert len(server.bodies) >= 2
 
 
 def test_requests_are_sent_again_as_often_as_stated():
@@ -246,7 +251,7 @@ def test_as_many_requests_at_the_same_time_as_stated():
     def script(body):
         if left:
             left.pop()
-            together.wait(10)  # the first 32 are answered when all of them are there
+            together.wait(60)  # the first 32 are answered when all of them are there
         return echo(body)
 
     with chat_server(script) as server:

@@ -127,6 +127,7 @@ rule request_captions:
     """
     input:
         images=evaluated_images,
+        checks=lambda wildcards: checks_of(evaluated_corpora(wildcards)),
         described=described_images,
     output:
         captions="results/captions/{captioner}/{evaluation}.parquet",

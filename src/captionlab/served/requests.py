@@ -68,7 +68,7 @@ class Request:
 def decoding_parameters(decoding: Decoding, seed: int) -> dict[str, Any]:
     """Return the parameters of a request for a caption by a decoding. `seed` is the seed of a caption that is drawn.
 
-    A `stop` is not sent, because servers leave it out of the caption; `captionlab.served.captions` cuts captions.
+    A `stop` is not sent, because servers leave it out of the caption; `captionlab.generation.served` cuts captions.
     Servers of open models take `top_k` and `repetition_penalty`, which OpenAI's interface does not have. Raises
     ValueError for beam search.
     """

@@ -18,7 +18,7 @@ class Rubric(JsonJudge):
         self.template = user_template(template, config.references)
         self.choices = config.answer.choices
         if self.choices:
-            key, form = "choice", dict[str, Any](enum=[*self.choices])
+            key, form = "choice", dict[str, Any](type="string", enum=[*self.choices])
             values = f"one of {json.dumps([*self.choices], ensure_ascii=False)}"
         else:
             low, high = config.range
