@@ -334,7 +334,7 @@ rule score_by_judge:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=8000,
         runtime=480,
     params:
         **graph.software("score_by_judge", "pillow"),
