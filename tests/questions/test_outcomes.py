@@ -13,12 +13,13 @@ class Scripted:
 
 
 def test_outcomes_of_options_that_differ_in_punctuation_and_of_free_answers(tmp_path):
-    signs, free = ("sign", "which number?", ("-5", "5"), "-5"), ("free", "which number?", (), "-5")
-    questions = ImageQuestions(str(write_questions(tmp_path / "questions.parquet", {"i": [signs, free]})))
-    assert questions.outcomes(Scripted(), ["i"] * 4 + ["other"], ["-5", "5", "It is -5", "", "-5"]) == [
-        [("sign", True), ("free", True)],
-        [("sign", False), ("free", True)],
-        [("sign", False), ("free", False)],
-        [("sign", None), ("free", None)],
+    number = ("count", "which number?", ("-5", "5"), "-5")
+    free = ("object", "what is it?", (), "a dog")
+    questions = ImageQuestions(str(write_questions(tmp_path / "questions.parquet", {"i": [number, free]})))
+    assert questions.outcomes(Scripted(), ["i"] * 4 + ["other"], ["-5", "5", "Dog.", "", "-5"]) == [
+        [("count", True), ("object", False)],
+        [("count", False), ("object", False)],
+        [("count", False), ("object", True)],
+        [("count", None), ("object", None)],
         [],
     ]
