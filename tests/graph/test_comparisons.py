@@ -59,6 +59,7 @@ def test_a_job_reads_what_the_model_is_shown(planned):
     assert read.inputs["prompt"].endswith("data/mine.jinja")
     answers = {"structured": True, "max_tokens": 1024, "image_size": 1024}
     assert read.params["config"] == {**answers, "images": 5, "model": "judge", "shows": "references"}
+    assert {*read.params["versions"]} == {"pillow", "jinja2", "jsonschema"}
 
 
 def test_no_job_depends_on_how_a_server_is_reached(tmp_path):

@@ -114,6 +114,7 @@ def test_each_judge_has_a_table_and_human_captions_where_it_reads_no_references(
     assert clair.inputs["captions_of_corpora"] == mine.inputs["captions_of_corpora"] != []
     assert fleur.inputs["captions_of_corpora"] == clair.inputs["template"] == []
     assert mine.inputs["template"] == [f"{plan.data}/rubric.txt"]
+    assert {*mine.params["versions"]} == {"pillow", "jinja2", "jsonschema"}
 
 
 @pytest.mark.parametrize("kind", JUDGES)

@@ -66,7 +66,7 @@ rule compare_pairs:
         mem_mb=graph.memory(4000, images=2),
         runtime=480,
     params:
-        **graph.software("compare_pairs", "pillow", "jinja2"),
+        **graph.software("compare_pairs", "pillow", "jinja2", "jsonschema"),
         config=lambda wildcards: graph.block("comparisons", wildcards.comparison, "evaluation", "captioners", "prompt"),
         captioners=lambda wildcards: paired_captioners(wildcards.comparison),
         corpora=paired_corpora,

@@ -337,7 +337,7 @@ rule score_by_judge:
         mem_mb=8000,
         runtime=480,
     params:
-        **graph.software("score_by_judge", "pillow"),
+        **graph.software("score_by_judge", "pillow", "jinja2", "jsonschema"),
         corpora=evaluated_corpora,
         splits=evaluation_splits,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
