@@ -163,10 +163,17 @@ def caption_values(
     `columns` maps each metric to its column. `notes` is the column with what the scorer says of each caption, if any.
     """
     for metric, column in columns.items():
-        found = scores.filter(pc.is_valid(scores[column]))
-        keys = list(zip(*(found[name].to_pylist() for name in CAPTION_KEY), strict=True))
-        values, said = found[column].to_numpy().astype(np.float64), found[notes].to_pylist() if notes else ()
-        yield OfCaptions(metric, scorer, keys, values, scale, captioner, said)
+        scored = scores.filter(pc.is_valid(scores[column]))
+        keys = list(zip(*(scored[name].to_pylist() for name in CAPTION_KEY), strict=True))
+        values, texts = scored[column].to_numpy().astype(np.float64), scored[notes].to_pylist() if notes else ()
+        yield OfCaptions(metric, scorer, keys, values, scale, captioner, texts)
+
+
+def counted_values(scores: pa.Table, metrics: Mapping[str, Metric]) -> Iterator[OfCaptions]:
+    """Yield metrics of single captions from a table with counts for each caption, by the formulas of the metrics."""
+    keys = list(zip(*(scores[name].to_pylist() for name in CAPTION_KEY), strict=True))
+    for name, metric in metrics.items():
+        yield OfCaptions(name, None, keys, metric.value(matrix(scores[metric.column]), np.ones(len(keys))))
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:

@@ -23,7 +23,7 @@ from captionlab.evaluation.summary import (
     OfCaptions,
     Result,
     caption_results,
-    matrix,
+    counted_values,
     mean,
 )
 from captionlab.statistics.intervals import PER_CENT
@@ -156,7 +156,4 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:
     """Yield the metrics of single captions, 0 to 1; 0 if the caption names no object, or its image has none."""
-    scores = read_table(path, SCORES)
-    keys = list(zip(*(scores[name].to_pylist() for name in CAPTION_KEY), strict=True))
-    for name, metric in METRICS.items():
-        yield OfCaptions(name, None, keys, metric.value(matrix(scores[metric.column]), np.ones(len(keys))))
+    yield from counted_values(read_table(path, SCORES), METRICS)
