@@ -26,8 +26,8 @@ def answer(body):
     The answer to a question about a caption is its first option.
     """
     if not images_of(body):
-        options = re.findall(r"<data>(\[.*?)</data>", texts_of(body)[0][1])
-        return json.dumps({"answer": json.loads(options[0])[0]})
+        options = re.search(r"The answer is one of (\[.*\])\.", texts_of(body)[0][1])
+        return json.dumps({"answer": json.loads(options[1])[0]})
     red, _, blue = images_of(body)[0].resize((1, 1)).getpixel((0, 0))
     if red % 11 == 5:
         return refusal(400, f"your key {SECRET} may not see this image")
