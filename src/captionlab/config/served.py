@@ -84,8 +84,8 @@ class Served(Model):
     )
     max_failed: Annotated[Share, Idle] = Field(
         0.01,
-        description="share of the requests of a job that may fail for good, above which the job stops; one request may, "
-        "unless this is 0",
+        description="share of the requests of a job that may fail for good, above which the job stops; one request "
+        "may, unless this is 0",
     )
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
