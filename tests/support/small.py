@@ -31,7 +31,7 @@ def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
         }
     }
     del config["evaluations"]["main"]["scorers"]
-    for section in ("regions", "scorers", "language", "papers", "study", "validity"):
+    for section in ("regions", "scorers", "questions", "language", "papers", "study", "validity"):
         del config[section]
     return config
 
