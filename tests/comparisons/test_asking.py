@@ -16,7 +16,7 @@ from captionlab.comparisons.ranking import ranking_rows
 from captionlab.comparisons.schemas import AGREEMENT, FIRST_SHARE, OWN_FIRST, OWN_SECOND, UNANSWERED, WIN_RATE
 from captionlab.config.comparisons import Comparison
 from captionlab.corpora.toyworld.render import render
-from captionlab.served.client import ServerError
+from captionlab.served.client import Client, ServerError
 from captionlab.served.forms import DATA_NOTE, data_block
 
 TEMPLATE = ROOT / "resources" / "comparisons" / "prompt.jinja"
@@ -59,7 +59,8 @@ def prefer_longer(body):
 
 
 def asked(server, images, **keys):
-    return ask_preferences(comparison(server, **keys), "quality", Prompt(TEMPLATE), images)
+    config = comparison(server, **keys)
+    return ask_preferences(config, Client(config, "comparisons.quality"), Prompt(TEMPLATE), images)
 
 
 def test_every_two_captions_are_asked_for_in_both_orders():

@@ -112,6 +112,6 @@ def test_another_model_prompt_or_image_asks_again(job, keys):
 
 def test_it_reads_images_only(job):
     job = job()
-    assert job.inputs == {"images": ["results/corpora/toy/images.parquet"], "described": []}
+    assert job.inputs == {"images": ["results/corpora/toy/images.parquet"], "described": [], "checks": []}
     assert job.outputs["captions"] == "results/captions/served/main.parquet"
     assert job.outputs["failures"] == "results/failed_requests/served/main.parquet"

@@ -6,6 +6,7 @@ from captionlab.comparisons.prompts import Prompt
 from captionlab.comparisons.schemas import PREFERENCES
 from captionlab.config.comparisons import Comparison
 from captionlab.jobs.scripting import script
+from captionlab.served.client import Client
 from captionlab.storage.tables import write_table
 
 
@@ -17,5 +18,7 @@ def main(snakemake):
     tables = dict(zip(params.captioners, input.captions, strict=True))
     shown = {"images": input.images, "references": input.references}
     images = described_images(tables, params.corpora, shown, comparison.images, params.seed)
-    rows = ask_preferences(comparison, name, Prompt(input.prompt), images)
-    write_table(snakemake.output.preferences, PREFERENCES, rows, {"device": f"server of {comparison.model}"})
+    client = Client(comparison, f"comparisons.{name}")
+    rows = ask_preferences(comparison, client, Prompt(input.prompt), images)
+    metadata = {"device": f"server of {comparison.model}", "models": sorted(client.models)}
+    write_table(snakemake.output.preferences, PREFERENCES, rows, metadata)

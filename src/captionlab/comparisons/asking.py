@@ -18,12 +18,12 @@ logger = logging.getLogger(__name__)
 
 
 def ask_preferences(
-    comparison: Comparison, name: str, prompt: Prompt, images: Sequence[Described]
+    comparison: Comparison, client: Client, prompt: Prompt, images: Sequence[Described]
 ) -> list[dict[str, Any]]:
     """Return what a model prefers, for each image, every two captioners and both orders, as rows of PREFERENCES.
 
-    Identical captions are a tie without a request. An answer of another form is asked for once more. `name` is the name
-    of the comparison, for messages. Raises captionlab.served.client.ServerError.
+    Identical captions are a tie without a request. An answer of another form is asked for once more. Raises
+    captionlab.served.client.ServerError.
     """
     pairs = [pair for image in images for pair in _pairs(image)]
     asked = [pair for pair in pairs if not pair.is_identical]
@@ -31,7 +31,7 @@ def ask_preferences(
     questions = {pair.question: pair for pair in asked}
     chats = [Asked([_message(comparison, prompt, pair)], SCHEMA) for pair in questions.values()]
     parameters = {"temperature": 0.0, "max_tokens": comparison.max_tokens}
-    answers = ask_for_json(Client(comparison, f"comparisons.{name}"), chats, parameters, comparison.structured)
+    answers = ask_for_json(client, chats, parameters, comparison.structured)
     verdicts = dict(zip(questions, map(read_verdict, answers), strict=True))
     rows = [
         {

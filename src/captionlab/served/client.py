@@ -53,6 +53,7 @@ class Client:
         self.requests = self.answered = self.failed = 0
         self.price = 0.0  # of all responses, of the cache too
         self.heard = False  # whether the server ever sent a response
+        self.models: set[str] = set()  # that answered, as the server names them
 
     def ask(self, requests: Sequence[Request]) -> list[Answer]:
         """Return the response to each request, in order; a Failure where a request failed for good.
@@ -68,7 +69,8 @@ class Client:
         with _quiet():
             asyncio.run(asking.run())
         answers = [answer for answer in asking.answers if answer is not None]
-        answered_by({answer.model for answer in answers if isinstance(answer, Response)} - {""})
+        self.models |= {answer.model for answer in answers if isinstance(answer, Response)} - {""}
+        answered_by(self.models)
         _log(answers, self.asker)
         return answers
 
