@@ -1,0 +1,1 @@
+"""The command `captionlab`: a module for each of its commands."""
