@@ -20,7 +20,7 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, 1 for wrong input, whose message is printed, or 2 for wrong usage."""
+    """Run a command and return its exit status: 0, or 1 for wrong input, whose message is printed."""
     words = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="captionlab", description="Train, score and compare image captioners.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
