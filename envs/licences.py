@@ -38,7 +38,7 @@ def installed() -> dict[str, str]:
         canonicalize_name(pin.name) for pin in map(Requirement, pins()) if not pin.marker or pin.marker.evaluate()
     }
     return {
-        row["Name"]: row["License"]
+        row["Name"]: row["License"].partition("\n")[0]  # some packages have the whole text there
         for row in sorted(found, key=lambda row: row["Name"].lower())
         if canonicalize_name(row["Name"]) in locked
     }

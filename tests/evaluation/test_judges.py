@@ -60,8 +60,8 @@ def judge(server: ChatServer, kind: str, candidates: list[Candidate], folder: Pa
 
 
 def verdict(judgement: Judgement) -> tuple[float, str | None]:
-    assert judgement.verdict is not None
-    return judgement.verdict.score, judgement.verdict.reason
+    assert judgement.value is not None
+    return judgement.value.score, judgement.value.reason
 
 
 def write_template(folder: Path, text: str) -> str:
@@ -141,12 +141,12 @@ def test_a_caption_without_an_answer_has_no_score_and_a_fault():
     with chat_server("I cannot say") as server:
         (found,) = judge(server, "clair", [Candidate("a dog", ["a dog"])])
         assert len(server.bodies) == 2
-    assert (found.verdict, found.questions) == (None, 2)
+    assert (found.value, found.questions) == (None, 2)
     assert found.fault == "the answer cannot be read: it has 0 JSON objects and not one"
     with chat_server(refusal(400, "no such field")) as server:
         (found,) = judge(server, "clair", [Candidate("a cat", ["a dog"])])
         assert len(server.bodies) == 1, "a request that fails for good is not another question"
-    assert found.verdict is None
+    assert found.value is None
     assert found.fault.startswith("the request failed: HTTP 400")
 
 
@@ -249,9 +249,9 @@ def test_fleur_says_whether_it_is_smoothed_and_gives_a_reason(image):
         assert "logprobs" not in server.bodies[0]
         assert server.bodies[1]["top_logprobs"] == 20
     assert verdict(plain) == (0.8, None)
-    assert not plain.verdict.smoothed
+    assert not plain.value.smoothed
     assert verdict(smooth) == (pytest.approx(0.85), "because")
-    assert smooth.verdict.smoothed
+    assert smooth.value.smoothed
 
 
 @pytest.mark.parametrize(

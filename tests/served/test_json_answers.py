@@ -29,7 +29,7 @@ def answers(script, number=3, structured=True, **keys):
 
 def test_answers_of_a_schema():
     found, bodies = answers('{"answer": "yes"}')
-    assert [answer.content for answer in found] == [{"answer": "yes"}] * 3
+    assert [answer.value for answer in found] == [{"answer": "yes"}] * 3
     assert {answer.fault for answer in found} == {None}
     assert bodies[0]["response_format"]["json_schema"]["schema"] == SCHEMA
     assert bodies[0]["temperature"] == 0.0
@@ -42,7 +42,7 @@ def test_another_answer_is_asked_for_once_more():
         return '```json\n{"answer": "yes"}\n```'
 
     found, bodies = answers(script, structured=False)
-    assert [answer.content["answer"] for answer in found] == ["no", "yes", "no"]
+    assert [answer.value["answer"] for answer in found] == ["no", "yes", "no"]
     assert len(bodies) == 4
     assert not any("response_format" in body for body in bodies)
     (again,) = (texts_of(body) for body in bodies if len(body["messages"]) == 3)
@@ -56,7 +56,7 @@ def test_no_answer_after_the_second_question_and_after_a_failure():
         return refusal(400, "too long") if texts_of(body)[0][1] == "question 0" else "yes"
 
     found, bodies = answers(script, max_failed=0.5)
-    assert [answer.content for answer in found] == [None] * 3
+    assert [answer.value for answer in found] == [None] * 3
     assert "HTTP 400" in found[0].fault
     assert "cannot be read" in found[1].fault
     assert len(bodies) == 5  # a request that failed is not repeated

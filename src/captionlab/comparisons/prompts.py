@@ -5,14 +5,14 @@ Captions and references are data: they stand as JSON in blocks that their texts 
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from captionlab.comparisons.schemas import FIRST, SECOND, TIE
 from captionlab.served.forms import DATA_NOTE, data_block, object_schema
-from captionlab.served.json_answers import JsonAnswer
+from captionlab.served.reading import Reading
 
 # Follows every prompt.
 FORMAT = (
@@ -69,8 +69,8 @@ class Verdict(NamedTuple):
     reason: str | None
 
 
-def read_verdict(answer: JsonAnswer) -> Verdict:
+def read_verdict(answer: Reading[dict[str, Any]]) -> Verdict:
     """Return the verdict of an answer; without an answer, the reason says why."""
-    if answer.content is None:
+    if answer.value is None:
         return Verdict(None, answer.fault)
-    return Verdict(answer.content["answer"], " ".join(answer.content["reason"].split()))
+    return Verdict(answer.value["answer"], " ".join(answer.value["reason"].split()))

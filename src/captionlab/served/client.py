@@ -64,6 +64,8 @@ class Client:
         job failed than `max_failed` allows, or if its responses would cost more than `budget`. Before, requests under
         way are answered and kept.
         """
+        if not requests:
+            return []
         self.requests += len(requests)
         asking = _Asking(self, requests)
         with _quiet():

@@ -1,9 +1,9 @@
 """Judgements of captions: every caption is asked about, once more if its answer cannot be read, and for reasons."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import compress
 
 from captionlab.config.judges import Clair as ClairConfig
 from captionlab.config.judges import Fleur as FleurConfig
@@ -14,25 +14,15 @@ from captionlab.evaluation.judges.clair import Clair
 from captionlab.evaluation.judges.fleur import Fleur
 from captionlab.evaluation.judges.judge import Candidate, Judge, Verdict
 from captionlab.evaluation.judges.rubric import Rubric
-from captionlab.served.client import Answer, Client, advice
-from captionlab.served.forms import AnswerError
+from captionlab.served.client import Client, advice
+from captionlab.served.reading import Reading, read_answers
 from captionlab.served.requests import Message, Picture, Request
-from captionlab.served.responses import Failure, Response
+from captionlab.served.responses import Response
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class Judgement:
-    """What a judge says of a caption."""
-
-    chat: list[Message]
-    """questions and answers so far, the first question included"""
-    verdict: Verdict | None = None
-    fault: str | None = None
-    """why there is no verdict"""
-    questions: int = 0
-    """how often the judge was asked for the score"""
+Judgement = Reading[Verdict]
 
 
 def build_judge(config: JudgeConfig, template: str | None) -> Judge:
@@ -52,55 +42,27 @@ def judgements(judge: Judge, candidates: Sequence[Candidate], asker: str) -> lis
     A caption of an image without references has no verdict by a judge that reads references. Raises
     captionlab.served.client.ServerError.
     """
-    every = [Judgement(_first(judge, candidate)) for candidate in candidates]
-    asking = _Asking(judge, asker)
-    asked = []
-    for judgement, candidate in zip(every, candidates, strict=True):
-        if judge.config.reads_references and not candidate.references:
-            judgement.fault = "its image has no references"
-        else:
-            asked.append(judgement)
-    asking.ask_for_scores(asked)
-    asking.ask_for_scores([judgement for judgement in asked if _can_be_asked_again(judgement)])
+    client = Client(judge.config, asker)
+    can_be_judged = [bool(one.references) or not judge.config.reads_references for one in candidates]
+    parameters = {**judge.parameters(), **judge.asked_for()}
+    requests = [Request(_first(judge, one), parameters) for one in compress(candidates, can_be_judged)]
+    with advice(*judge.asked_for(), say=judge.advice()):
+        asked = read_answers(client, requests, [judge.read] * len(requests), judge.again)
     if judge.why:
-        asking.ask_for_reasons([judgement for judgement in asked if judgement.verdict])
+        _add_reasons(judge, client, [judgement for judgement in asked if judgement.value])
+    each = iter(asked)
+    every = [next(each) if can_be else Judgement(fault="its image has no references") for can_be in can_be_judged]
     _log(every, asker)
     return every
 
 
-class _Asking:
-    """The requests of a job to a judge."""
-
-    def __init__(self, judge: Judge, asker: str):
-        self.judge, self.client = judge, Client(judge.config, asker)
-
-    def ask_for_scores(self, asked: Sequence[Judgement]) -> None:
-        """Ask the last question of each chat, and read the answers."""
-        parameters = {**self.judge.parameters(), **self.judge.asked_for()}
-        for judgement, answer in zip(asked, self._answers(asked, parameters), strict=True):
-            judgement.questions += 1
-            if isinstance(answer, Failure):
-                judgement.fault = f"the request failed: {answer.reason}"
-                continue
-            judgement.chat.append(("assistant", [answer.text]))
-            try:
-                judgement.verdict, judgement.fault = self.judge.read(answer), None
-            except AnswerError as error:
-                judgement.fault = f"the answer cannot be read: {error}"
-                judgement.chat.append(("user", [f"Your answer cannot be read: {error}. {self.judge.again}"]))
-
-    def ask_for_reasons(self, asked: Sequence[Judgement]) -> None:
-        """Ask for the reason of each score; a reason that cannot be had is left out."""
-        for judgement in asked:
-            judgement.chat.append(("user", [self.judge.why]))
-        for judgement, answer in zip(asked, self._answers(asked, self.judge.parameters()), strict=True):
-            if isinstance(answer, Response) and judgement.verdict:
-                judgement.verdict = replace(judgement.verdict, reason=answer.text.strip())
-
-    def _answers(self, asked: Sequence[Judgement], parameters: Mapping[str, Any]) -> list[Answer]:
-        """Return the answers to the last question of each chat."""
-        with advice(*self.judge.asked_for(), say=self.judge.advice()):
-            return self.client.ask([Request([*judgement.chat], parameters) for judgement in asked])
+def _add_reasons(judge: Judge, client: Client, judged: Sequence[Judgement]) -> None:
+    """Ask for the reason of each score; a reason that cannot be had is left out."""
+    chats = [[*judgement.chat, ("user", [judge.why])] for judgement in judged]
+    answers = client.ask([Request(chat, judge.parameters()) for chat in chats])
+    for judgement, answer in zip(judged, answers, strict=True):
+        if isinstance(answer, Response) and judgement.value:
+            judgement.value = replace(judgement.value, reason=answer.text.strip())
 
 
 def _first(judge: Judge, candidate: Candidate) -> list[Message]:
@@ -111,13 +73,8 @@ def _first(judge: Judge, candidate: Candidate) -> list[Message]:
     return [("user", contents)]
 
 
-def _can_be_asked_again(judgement: Judgement) -> bool:
-    """Return whether there was an answer that could not be read."""
-    return judgement.verdict is None and judgement.chat[-1][0] == "user" and len(judgement.chat) > 1
-
-
 def _log(every: Sequence[Judgement], asker: str) -> None:
-    verdicts = [judgement.verdict for judgement in every if judgement.verdict]
+    verdicts = [judgement.value for judgement in every if judgement.value]
     logger.info("%s: %d of %d captions have a score", asker, len(verdicts), len(every))
     logger.info("%s: %d scores are smoothed", asker, sum(verdict.smoothed for verdict in verdicts))
     logger.info("%s: %d captions were asked about twice", asker, sum(judgement.questions > 1 for judgement in every))

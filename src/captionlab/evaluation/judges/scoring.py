@@ -32,7 +32,7 @@ def score_rows(judge: str, captions: Sequence[Row], judged: Sequence[Judgement])
     """Return rows of captionlab.evaluation.metrics.judge.metric.SCORES: captions, in order, with what a judge says."""
     rows = []
     for caption, judgement in zip(captions, judged, strict=True):
-        verdict = judgement.verdict
+        verdict = judgement.value
         rows.append(
             {
                 **{name: caption[name] for name in CAPTION_KEY},

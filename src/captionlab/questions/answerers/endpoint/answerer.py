@@ -39,7 +39,7 @@ class ServedAnswerer:
         parameters = {"temperature": 0.0, "max_tokens": self.config.max_tokens}
         answers = ask_for_json(self.client, asked, parameters, self.config.structured)
         known = {
-            pair: answer.content["answer"] if answer.content else None
+            pair: answer.value["answer"] if answer.value else None
             for pair, answer in zip(different, answers, strict=True)
         }
         return [known[pair] for pair in pairs]
