@@ -41,7 +41,7 @@ def test_every_direct_dependency_is_locked():
     extras = [item for extra in project["project"]["optional-dependencies"].values() for item in extra]
     items = [*project["project"]["dependencies"], *extras, *groups]
     declared = {re.match(r"[\w.-]+", item).group() for item in items}
-    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    locked = re.findall(r"^([\w.-]+)(?:\[.*\])?==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert {name.lower().replace("_", "-") for name in declared} <= {name.lower() for name in locked}
 
 
