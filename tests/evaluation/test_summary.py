@@ -347,6 +347,7 @@ def test_the_script_writes_both_tables(tmp_path):
         factors={"uniter": 100.0, "clip": 1.0},
         bounds={"uniter": (0.0, 100.0), "clip": (-100.0, 100.0)},
         ends={},
+        pairs={},
         trainings={},
         seed=0,
     )
@@ -387,12 +388,14 @@ def test_below_the_table_it_says_why_spice_is_missing(tmp_path):
         factors={},
         bounds={},
         ends={},
+        pairs={},
         trainings={},
         seed=0,
     )
     pages = [str(tmp_path / f"evaluation.{ending}") for ending in ("md", "html")]
     provenance = {"config": "made-up", "seed": 0}
-    run_script("collect_evaluation", {"summary": summary}, {"tables": pages}, humans=[], provenance=provenance)
+    tables = {"summary": summary, "comparisons": tmp_path / "comparisons.parquet"}
+    run_script("collect_evaluation", tables, {"tables": pages}, humans=[], provenance=provenance)
     for page in pages:
         assert f"without SPICE: {reason}" in Path(page).read_text()
         assert "without references: nobody described the images of photos," in Path(page).read_text()

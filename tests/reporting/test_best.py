@@ -74,12 +74,12 @@ def test_lines_that_differ_in_more_than_whom_they_are_about_are_no_rivals():
 def test_the_best_is_bold_in_every_format_and_said_below():
     people = row("people", "coco", "CIDEr", 70.0) | {"decoding": "given"}  # captions of people are not decoded
     rows = [row("a", "coco", "CIDEr", 50.0), row("b", "coco", "CIDEr", 60.0), people]
-    table = evaluation_table(rows, ["people"], PROVENANCE)
+    table = evaluation_table(rows, [], ["people"], PROVENANCE)
     assert [cells[2].best for cells in table.blocks[0].rows] == [False, True, False]
     texts = (html(table), markdown(table), latex(table))
     assert [
         text.count(bold) for text, bold in zip(texts, ("<strong>60.00<", "**60.00**", r"\textbf{60.00}"), strict=True)
     ] == [1] * 3
     assert ["Bold: the best value" in text for text in texts] == [True] * 3
-    alone = evaluation_table(rows[:1], [], PROVENANCE)
+    alone = evaluation_table(rows[:1], [], [], PROVENANCE)
     assert "Bold" not in html(alone)

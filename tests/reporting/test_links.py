@@ -39,7 +39,7 @@ def test_an_address_says_what_is_shown_and_nothing_else():
 
 def test_every_number_of_the_evaluation_leads_to_its_captions():
     rows = summary()
-    table = evaluation_table(rows, [], PROVENANCE)
+    table = evaluation_table(rows, [], [], PROVENANCE)
     links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
     names = {
         "corpus": "corpus",

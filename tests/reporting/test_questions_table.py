@@ -21,7 +21,7 @@ def value(captioner, metric, number, retriever="mine", seeds=1):
 
 def difference(captioner, against, metric, number):
     ends = {"difference": number, "ci_low": number - 1, "ci_high": number + 1}
-    tested = {"p_value": 0.1, "test": "paired bootstrap", "seeds": 1, "n": 9}
+    tested = {"p_value": 0.1, "p_holm": 0.1, "test": "paired bootstrap", "seeds": 1, "n": 9}
     return {
         **PLACE,
         "captioner": captioner,

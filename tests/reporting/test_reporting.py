@@ -240,7 +240,7 @@ def test_of_several_trainings_the_table_shows_their_mean():
     assert grid(table)[""]["DiscriTune-COCO"][0] == "80.0"
     assert "Trainings of a captioner: 1 to 3." in " ".join(table.footnotes)
     assert "Trainings" not in " ".join(tables()[0].footnotes)
-    general = evaluation_table([*summary(), of_three], [], PROVENANCE)
+    general = evaluation_table([*summary(), of_three], [], [], PROVENANCE)
     shown = {row[0].detail for block in general.blocks for row in block.rows if row[0].text == "tuned"}
     assert "main, beam5, 3 trainings" in shown
     assert [r["value"] for r in general.records if r["seeds"] == 3] == [80.0]
@@ -351,7 +351,7 @@ def test_without_a_pair_the_interval_follows_from_both_values():
 # --------------------------------------------------------------------------------------- the table of everything
 def test_evaluation_table_has_every_row_of_the_summary():
     rows = summary()
-    table = evaluation_table(rows, [], PROVENANCE)
+    table = evaluation_table(rows, [], [], PROVENANCE)
     assert [r["value"] for r in table.records] == [r["value"] for r in rows]
     listed = ["captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric"]
     assert csv_text(table).splitlines()[0].split(",")[:12] == [*listed, "value", "ci_low", "ci_high", "seeds", "n"]
@@ -375,7 +375,7 @@ def test_metrics_without_references_are_not_called_similarity():
     first = summary()[0]
     alone = [{**first, "retriever": None, "candidates": None, "metric": name} for name in ("vocabulary", "CIDEr")]
     scored = {**first, "retriever": "clip-a", "candidates": None, "metric": "CLIPScore"}
-    table = evaluation_table([*alone, scored], [], PROVENANCE)
+    table = evaluation_table([*alone, scored], [], [], PROVENANCE)
     assert [(column.group, column.heading) for column in table.columns][2:] == [
         ("similarity to the references", "CIDEr"), ("other metrics", "vocabulary"), ("clip-a", "CLIPScore"),
     ]  # fmt: skip
@@ -383,7 +383,7 @@ def test_metrics_without_references_are_not_called_similarity():
 
 def test_evaluation_table_names_the_devices_of_each_row():
     table = evaluation_table(
-        [{**row, "device": device} for row in summary()[:1] for device in ("a, b", "")], [], PROVENANCE
+        [{**row, "device": device} for row in summary()[:1] for device in ("a, b", "")], [], [], PROVENANCE
     )
     assert [record["device"] for record in table.records] == ["a, b", ""]
     assert csv_text(table).splitlines()[2].endswith(",made-up,7,abc,")
@@ -391,7 +391,7 @@ def test_evaluation_table_names_the_devices_of_each_row():
 
 # ----------------------------------------------------------------------------------------------------- the folder
 def test_collect_copies_flat_and_links_every_table(tmp_path):
-    table = evaluation_table(summary(), ["people"], PROVENANCE)
+    table = evaluation_table(summary(), [], ["people"], PROVENANCE)
     for render, ending in ((csv_text, "csv"), (html, "html")):
         (tmp_path / f"evaluation.{ending}").write_text(render(table))
     (tmp_path / "deep").mkdir()
@@ -507,7 +507,7 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     )  # fmt: skip
     outputs += [str(tmp_path / "staged" / f"evaluation.{e}") for e in ("csv", "md", "html")]
     three = SimpleNamespace(tables=outputs[-3:])
-    inputs = SimpleNamespace(summary=tmp_path / "summary.parquet")
+    inputs = SimpleNamespace(summary=tmp_path / "summary.parquet", comparisons=measured["comparisons"])
     made_of = SimpleNamespace(provenance={"config": "made-up", "seed": 7}, humans=["people"])
     load_script("collect_evaluation").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     outputs += [str(tmp_path / "staged" / f"claims.{e}") for e in ("csv", "md", "html")]

@@ -35,7 +35,8 @@ def compared(captioner: str, against: str, corpus: str, metric: str, value: floa
     return {
         "captioner": captioner, "against": against, "corpus": corpus, "split": "test", "evaluation": "main",
         "decoding": "beam5", "retriever": None, "candidates": None, "metric": metric, "difference": value,
-        "ci_low": value - half, "ci_high": value + half, "p_value": 0.0004, "test": "paired bootstrap", "n": 500,
+        "ci_low": value - half, "ci_high": value + half, "p_value": 0.0004, "p_holm": 0.0004,
+        "test": "paired bootstrap", "n": 500,
         "seeds": 1, **changes,
     }  # fmt: skip
 

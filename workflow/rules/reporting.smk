@@ -23,13 +23,23 @@ def scored_captions(wildcards):
     return [f"results/captions/{captioner}/{evaluation}.parquet" for captioner, evaluation in sorted(places)]
 
 
+def compared_pairs(wildcards):
+    """Return the pairs of captioners that evaluations compare; a name stands for all trainings of its block."""
+    block_of = {name: block for block, names in settings.trainings.items() for name in names}
+    found = {}
+    for name, evaluation in own_evaluations().items():
+        pairs = (tuple(block_of.get(captioner, captioner) for captioner in pair) for pair in evaluation.pairs)
+        found[name] = [[*pair] for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+    return found
+
+
 rule summarise_evaluation:
     """Summarise every evaluation, with intervals.
 
     summary: captionlab.storage.schemas.SUMMARY. A captioner with several `seeds` also has rows for the mean over its
         trainings
-    comparisons: captionlab.storage.schemas.COMPARISONS. Finetuned captioners are compared with their parents, and
-        snapshots with the end of the finetuning
+    comparisons: captionlab.storage.schemas.COMPARISONS. Finetuned captioners are compared with their parents, snapshots
+        with the end of the finetuning, and the pairs of `compare` with each other
     """
     input:
         unpack(lambda wildcards: graph.score_tables()),
@@ -59,6 +69,7 @@ rule summarise_evaluation:
         factors=lambda wildcards: graph.score_factors(),
         bounds=lambda wildcards: graph.score_bounds(),
         ends=lambda wildcards: {name: end for paper in papers.values() for name, end in paper.compared.items()},
+        pairs=compared_pairs,
         seed=settings.seed,
     message:
         "summarise every evaluation, with intervals"
@@ -69,10 +80,12 @@ rule summarise_evaluation:
 rule collect_evaluation:
     """Write every metric into one table.
 
-    tables: every captioner, corpus and metric with interval and n, whatever the paper
+    tables: every captioner, corpus and metric with interval and n, whatever the paper; the CSV also has the differences
+        between captioners
     """
     input:
         summary="results/reporting/summary.parquet",
+        comparisons="results/reporting/comparisons.parquet",
     output:
         tables=multiext("results/reporting/evaluation", ".csv", ".md", ".html"),
     log:
@@ -91,6 +104,33 @@ rule collect_evaluation:
         "write every metric into one table"
     script:
         "../scripts/collect_evaluation.py"
+
+
+rule collect_differences:
+    """Write the differences between captioners into one table.
+
+    tables: by corpus, evaluation and pair of captioners, the difference of every metric with interval, p-value and the
+        p-value with Holm's correction
+    """
+    input:
+        comparisons="results/reporting/comparisons.parquet",
+    output:
+        tables=multiext("results/reporting/differences", ".csv", ".md", ".html"),
+    log:
+        "results/logs/collect_differences.log",
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("collect_differences"),
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "write the differences between captioners into one table"
+    script:
+        "../scripts/collect_differences.py"
 
 
 rule collect_questions:
@@ -427,10 +467,21 @@ def stages(wildcards):
     return of_stages | of_papers
 
 
+def are_compared():
+    """Return whether an evaluation has captioners to compare."""
+    lineage = graph.lineage()
+    parents = {name: of.get("parent") for name, of in lineage.items()}
+    return any(
+        evaluation.pairs or {parents.get(name) for name in evaluation.captioners} & {*evaluation.captioners}
+        for evaluation in own_evaluations().values()
+    )
+
+
 def measured_tables():
     """Return the files of all tables with measurements."""
     asked = {
         "evaluation": evaluation_contexts(),
+        "differences": are_compared(),
         "claims": papers_of_config(),
         "reproduction": papers_of_config(),
         "validity": settings.validity,

@@ -4,7 +4,7 @@ from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.formats.files import write_table_files
-from captionlab.storage.schemas import SUMMARY
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_metadata, read_table
 
 
@@ -12,4 +12,7 @@ from captionlab.storage.tables import read_metadata, read_table
 def main(snakemake):
     summary = read_table(snakemake.input.summary, SUMMARY).to_pylist()
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
-    write_table_files(evaluation_table(summary, snakemake.params.humans, provenance), snakemake.output.tables)
+    comparisons = read_table(snakemake.input.comparisons, COMPARISONS).to_pylist()
+    write_table_files(
+        evaluation_table(summary, comparisons, snakemake.params.humans, provenance), snakemake.output.tables
+    )

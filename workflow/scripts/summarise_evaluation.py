@@ -40,5 +40,5 @@ def main(snakemake):
         )
     write_table(snakemake.output.summary, SUMMARY, summary_columns(results, params.trainings), notes)
     parents = {captioner: of["parent"] for captioner, of in params.lineage.items()}
-    comparisons = comparison_columns(results, parents, params.ends, params.trainings)
+    comparisons = comparison_columns(results, parents, params.ends, params.trainings, params.pairs)
     write_table(snakemake.output.comparisons, COMPARISONS, comparisons)

@@ -1,6 +1,7 @@
 """Models of decodings, evaluations, and of metrics that a command computes."""
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
@@ -15,6 +16,10 @@ Scorers = Annotated[list[Annotated[str, Ref("scorers", trainings=True)]], Unique
 Retrievers = Annotated[
     list[Annotated[str, Ref("encoders", trainings=True, able="texts", reason="which has no text side")]], Unique()
 ]
+
+# Two captioners, of which the first is compared with the second. Names of blocks with `seeds` stand for all trainings.
+Pair = Annotated[list[Annotated[str, Ref("captioners")]], Len(2, 2), Unique()]
+ALL_PAIRS = "all-pairs"
 
 
 class Decoding(Model):
@@ -133,11 +138,39 @@ class Evaluation(Model):
     references_per_image: PositiveInt | None = Field(
         None, description="number of references of an image, the first ones; all by default"
     )
+    compare: Literal["all-pairs"] | Annotated[list[Pair], Len(1)] | None = Field(
+        None,
+        description="pairs of its captioners whose differences are tested, or `all-pairs`; captioners with `seeds` are "
+        "compared seed by seed; by default, captioners are compared with their parents alone",
+    )
     shards: PositiveInt = Field(
         1,
         description="number of jobs in which a captioner describes its images; samples depend on it, other captions do "
         "not but for rounding",
     )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence for each pair that cannot be compared."""
+        if self.compare == ALL_PAIRS and len(self.captioners) < 2:
+            yield "{place}.compare is all-pairs, and there is one captioner; add others, or take `compare` out"
+        for place, pair in enumerate(self.pairs):
+            if absent := [name for name in pair if name not in self.captioners]:
+                yield f"{{place}}.compare has {absent[0]!r}, which is not among its captioners; add it there"
+            if {*pair} in map(set, self.pairs[:place]):
+                yield f"{{place}}.compare has the pair {' and '.join(pair)} twice; keep one"
+            seeds = [len(config["captioners"].get(name, {}).get("seeds", [0])) for name in pair]
+            if min(seeds) > 1 and seeds[0] != seeds[1]:
+                yield (
+                    f"{{place}}.compare has {pair[0]} with {seeds[0]} seeds and {pair[1]} with {seeds[1]}, which "
+                    "cannot be compared seed by seed; give both as many"
+                )
+
+    @property
+    def pairs(self) -> list[list[str]]:
+        """Return the pairs of `compare`; of `all-pairs`, every two captioners in their order."""
+        if self.compare == ALL_PAIRS:
+            return [[*pair] for pair in combinations(self.captioners, 2)]
+        return [*self.compare] if self.compare else []
 
 
 class CommandMetric(Model):

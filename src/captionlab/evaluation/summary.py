@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,15 @@ from captionlab.statistics.intervals import (
     seeds_interval,
     share_interval,
 )
+from captionlab.statistics.multiple import holm
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_schema
 
 # Trainings of a captioner that differ by their seed, by captioner.
 Names = Mapping[str, Sequence[str]]
+# Pairs of captioners, of which the first is compared with the second.
+Pairs = Sequence[Sequence[str]]
 # The column that counts the captions of an image.
 CAPTIONS = "captions"
 # Which values of a metric are better; NEITHER for metrics such as length.
@@ -203,22 +205,64 @@ def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, li
 
 
 def comparison_columns(
-    results: Iterable[Result], parents: Mapping[str, str | None], ends: Mapping[str, str], trainings: Names
+    results: Iterable[Result],
+    parents: Mapping[str, str | None],
+    ends: Mapping[str, str],
+    trainings: Names,
+    pairs: Mapping[str, Pairs] | None = None,
 ) -> dict[str, list[Any]]:
     """Return the columns of the COMPARISONS table: each captioner against its parent, if an evaluation has both.
 
-    Each snapshot in `ends` is also compared with the end of its training. The mean differences over the `trainings` of
-    a captioner come first. Raises ValueError if two compared captioners were evaluated on different images.
+    Each snapshot in `ends` is also compared with the end of its training, and each evaluation in `pairs` has pairs of
+    captioners, of which the first is compared with the second. Captioners with several `trainings` are compared
+    training by training; their mean differences come first. Raises ValueError if two compared captioners were evaluated
+    on different images.
     """
     found = _by_place(results)
-    rows = [*_mean_differences(found, (parents, ends), trainings)]
-    pairs = [(place, result, of.get(name)) for (name, place), result in found.items() for of in (parents, ends)]
-    for place, result, against in pairs:
-        if against is None or (against, place) not in found:
-            continue
-        other = found[against, place]
-        rows.append({**_where([result]), "against": against, **compared(result, other)})
-    return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+    rows, asked = list[dict[str, Any]](), list[dict[str, Any]]()
+    lines = [(None, _known(parents)), (None, ends), *_lines_of_pairs(pairs or {}, parents, ends, trainings)]
+    for evaluation, line in lines:
+        rows += _mean_differences(found, line, trainings, evaluation)
+        for (captioner, place), result in found.items():
+            against = line.get(captioner) if evaluation in (None, result.job.evaluation) else None
+            if against is not None and (against, place) in found:
+                asked.append({**_where([result]), "against": against, **compared(result, found[against, place])})
+    return {name: [row[name] for row in [*rows, *_corrected(asked)]] for name in COMPARISONS.columns}
+
+
+def _known(line: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: other for name, other in line.items() if other is not None}
+
+
+def _lines_of_pairs(
+    pairs: Mapping[str, Pairs], parents: Mapping[str, str | None], ends: Mapping[str, str], trainings: Names
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each evaluation with the captioner that a captioner is compared with, pair by pair.
+
+    Trainings are paired in the order of their seeds; a captioner without seeds is paired with each training. Pairs that
+    are a captioner and its parent, or a snapshot and the end of its training, are left out, because they are compared
+    anyway.
+    """
+    known = {frozenset(pair) for line in (_known(parents), ends) for pair in line.items()}
+    for evaluation, of_evaluation in pairs.items():
+        for pair in of_evaluation:
+            names, others = ([*trainings.get(name, [name])] for name in pair)
+            if len(names) == 1 < len(others):
+                names, others = others, names
+            line = dict(zip(names, others * len(names) if len(others) == 1 else others, strict=True))
+            yield evaluation, {name: other for name, other in line.items() if frozenset((name, other)) not in known}
+
+
+def _corrected(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with the p-value that is corrected for all rows about the same metric and place."""
+    families: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        place = tuple(row[name] for name in ("evaluation", "corpus", "retriever", "candidates", "metric"))
+        families.setdefault(place, []).append(number)
+    corrected: dict[int, float | None] = {}
+    for numbers in families.values():
+        corrected |= zip(numbers, holm([rows[number]["p_value"] for number in numbers]), strict=True)
+    return [{**row, "p_holm": corrected[number]} for number, row in enumerate(rows)]
 
 
 def compared(result: Result, other: Result) -> dict[str, Any]:
@@ -259,15 +303,17 @@ def _over_trainings(found: Mapping[Any, Result], trainings: Names) -> list[list[
 
 
 def _mean_differences(
-    found: Mapping[Any, Result], lines: Sequence[Mapping[str, str | None]], trainings: Names
+    found: Mapping[Any, Result], line: Mapping[str, str], trainings: Names, evaluation: str | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of COMPARISONS of captioners with several trainings.
+    """Yield the rows of COMPARISONS of captioners with several trainings, of one evaluation or of all.
 
-    Each training is compared with its own parent.
+    Each training is compared with its own partner in `line`.
     """
     first = {name: captioner for captioner, names in trainings.items() for name in names}
-    for results, of in product(_over_trainings(found, trainings), lines):
-        others = [found.get((of.get(one.job.captioner), one.place)) for one in results]
+    for results in _over_trainings(found, trainings):
+        if evaluation not in (None, results[0].job.evaluation):
+            continue
+        others = [found.get((line.get(one.job.captioner), one.place)) for one in results]
         partners = [other for other in others if other is not None]
         against = {first.get(other.job.captioner, other.job.captioner) for other in partners}
         if len(partners) < len(results) or len(against) > 1:
@@ -277,7 +323,7 @@ def _mean_differences(
         apart = np.array([one.value - other.value for one, other in zip(results, partners, strict=True)])
         over_images = paired_interval(results, [[other] for other in partners])
         value, low, high = seeds_interval(apart, over_images, difference_bounds(results[0].bounds))
-        number = {"difference": value, "ci_low": low, "ci_high": high, "p_value": None, "test": None}
+        number = {"difference": value, "ci_low": low, "ci_high": high, **dict.fromkeys(("p_value", "p_holm", "test"))}
         yield {**_where(results), "against": against.pop(), **number, "n": len(results[0].images)}
 
 

@@ -120,7 +120,13 @@ def _image_rows(folder: Path, ids: Sequence[str]) -> dict[str, list[object]]:
             f"{folder}: {len(missing)} of {len(ids)} images have no file there, the first is {missing[0]!r}; files are "
             "known by their names without ending"
         )
-    count, nothing = len(ids), [None] * len(ids)
-    places = {"path": [files[image] for image in ids], "offset": nothing, "length": nothing, "data": nothing}
-    sizes = {"width": [0] * count, "height": [0] * count, "image_set": nothing}
+    count = len(ids)
+    nothing: list[object] = [None] * count
+    places: dict[str, list[object]] = {
+        "path": [files[image] for image in ids],
+        "offset": nothing,
+        "length": nothing,
+        "data": nothing,
+    }
+    sizes: dict[str, list[object]] = {"width": [0] * count, "height": [0] * count, "image_set": nothing}
     return {"image_id": [*ids], "position": [*range(count)], "split": ["given"] * count, **places, **sizes}

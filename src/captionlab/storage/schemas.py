@@ -162,12 +162,19 @@ COMPARISONS = TableSchema(
     "a metric of a captioner against another's on the same images",
     ("captioner", "seeds", "against", "corpus", "evaluation", "retriever", "candidates", "metric"),
     captioner=CAPTIONER,
-    against=Column(_STRING, "captioner whose value is subtracted: the parent, or the end of the finetuning"),
+    against=Column(
+        _STRING, "captioner whose value is subtracted: the parent, the end of the finetuning, or one of `compare`"
+    ),
     **_PLACE,
     difference=Column(_DOUBLE, "difference of the two values, or its mean over trainings"),
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images and seeds"),
     ci_high=Column(_DOUBLE, "upper end of the interval"),
     p_value=Column(_DOUBLE, "two-sided; missing for means over trainings", True),
+    p_holm=Column(
+        _DOUBLE,
+        "p-value with Holm's correction for the comparisons of this metric in the evaluation, on the same corpus",
+        True,
+    ),
     test=Column(_STRING, "paired bootstrap, or exact McNemar for P@1", True),
     seeds=_SEEDS,
     n=Column(_INT, "images"),

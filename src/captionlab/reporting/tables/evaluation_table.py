@@ -15,16 +15,20 @@ ENDS = ("value", "ci_low", "ci_high")
 UNITS = "times 100 but for ranks, lengths, vocabulary and metrics that have a scale of their own"
 HEADS = 2  # number of columns before the metrics
 SIMILARITY, OTHERS, OF_REFERENCES = "similarity to the references", "other metrics", {*NLG_METRICS, *SPICE_METRICS}
+TESTED = ("against", "p_value", "p_holm", "test")
 RECORD_COLUMNS = (
     "captioner", "corpus", "split", "decoding", "retriever", "candidates", "metric",
-    "value", "ci_low", "ci_high", "seeds", "n", "evaluation", *PROVENANCE,
+    "value", "ci_low", "ci_high", "seeds", "n", "evaluation", *TESTED, *PROVENANCE,
 )  # fmt: skip
 
 
-def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance: Mapping[str, Any]) -> Table:
+def evaluation_table(
+    summary: Sequence[Row], comparisons: Sequence[Row], humans: Collection[str], provenance: Mapping[str, Any]
+) -> Table:
     """Return the table of all rows of the summary: a block for each corpus, captioners as rows, metrics as columns.
 
-    `humans` are the captioners whose captions were written by people.
+    `humans` are the captioners whose captions were written by people. `comparisons` are rows of COMPARISONS, which are
+    records only: `against` is the captioner whose value is subtracted.
     """
     scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
     # Text metrics come first, and the metrics of a retriever stand side by side.
@@ -62,4 +66,6 @@ def evaluation_table(summary: Sequence[Row], humans: Collection[str], provenance
     texts = ("evaluation", "Every metric of this run", description)
     protocol = protocol_note({r["decoding"] for r in summary}, {r["candidates"] for r in summary})
     notes = [f"{MISSING}: not measured.", protocol]
-    return table_of(*texts, columns, blocks, summary, RECORD_COLUMNS, notes, provenance)
+    records = [{**row, **dict.fromkeys(TESTED)} for row in summary]
+    records += [{**row, "value": row["difference"]} for row in comparisons]
+    return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
