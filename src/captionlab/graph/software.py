@@ -17,6 +17,7 @@ from captionlab.graph.fingerprints import Fingerprints
 from captionlab.graph.resources import memory
 from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.versions import library_version
+from captionlab.places import outside
 from captionlab.plugins import facts, work_module
 
 # The wildcards of a job. Each rule has its own.
@@ -75,7 +76,7 @@ class Software:
 
     def code(self, script: str, *modules: str) -> str:
         """Return a fingerprint of a script, all that it reaches, and modules that it loads by name."""
-        return _fingerprints(self.root).of(script, *modules)
+        return _fingerprints(self.root, tuple(outside().items())).of(script, *modules)
 
     def versions(self, *libraries: str) -> dict[str, str]:
         """Return the versions of libraries."""
