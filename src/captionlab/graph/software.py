@@ -131,6 +131,10 @@ class Software:
         chosen = [files.get(corpus, []) if isinstance(files, dict) else files for files in named]
         return [self.given(path) for files in chosen for path in listed(files)]
 
+    def file_keys(self, section: str, name: str) -> list[str]:
+        """Return the keys of a block under which a file or folder stands."""
+        return walking.file_keys(walking.section(section).under(name), self.config[section][name])
+
     def fetched(self) -> list[Block]:
         """Return the sources that the rule `retrieve` fetches."""
         return self.retrieving.sources() if self.retrieving else []
