@@ -130,9 +130,14 @@ def work_module(package: str, name: str) -> str:
     return f"{module_of(package, name)}.{WORK[package]}"
 
 
+def module(name: str) -> ModuleType:
+    """Import a module of a plug-in by its dotted name, as `work_module` gives it."""
+    return importlib.import_module(name)
+
+
 def defined(package: str, name: str, attribute: str) -> Any:
     """Return what the working module of a plug-in defines; ValueError if there is no plug-in of this name."""
-    return getattr(importlib.import_module(work_module(package, name)), attribute)
+    return getattr(module(work_module(package, name)), attribute)
 
 
 def own_keys(package: str, family: str) -> tuple[str, ...]:
