@@ -55,6 +55,28 @@ def test_processes_that_are_started_know_it_and_import_nothing_else_beside_it(pa
     assert "No module named 'stranger'" in done.stderr
 
 
+def test_a_package_with_an_init_file_is_one_too(package):
+    (package / "__init__.py").write_text("WORDS = 3\n")
+    plugins.use([package])
+    assert importlib.import_module(package.name).WORDS == 3
+    assert plugins.defined("training.rewards", "brevity", "build")
+
+
+def test_another_folder_of_the_same_name_is_refused(package, tmp_path, monkeypatch):
+    other = tmp_path / "elsewhere" / package.name
+    other.mkdir(parents=True)
+    monkeypatch.syspath_prepend(other.parent)
+    with pytest.raises(PluginError, match=f"{package} has the name of another package, {other}; rename it"):
+        plugins.use([package])
+    plugins.use([])
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(other.parent)])
+    plugins.use([package])
+    plugins.facts("training.rewards")
+    install_into(other, "training/rewards/brevity")
+    with pytest.raises(PluginError, match=f"{other} has the name of another package, {package}; rename it"):
+        plugins.use([other])
+
+
 def test_an_installed_package_names_itself(package, monkeypatch):
     installed = package.parent / "mine-1.0.dist-info"
     installed.mkdir()

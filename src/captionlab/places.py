@@ -9,12 +9,12 @@ import json
 import keyword
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
-from importlib.util import find_spec
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar, TypeVarTuple
@@ -112,8 +112,10 @@ def _check_free(name: str, folder: Path) -> None:
         spec = PathFinder.find_spec(name)
     there = getattr(imported, "__path__", None) or (spec and spec.submodule_search_locations) or []
     taken = imported or spec
-    if taken is not None and folder not in [Path(place).resolve() for place in there]:
-        place = next(iter(there), None) or (spec.origin if spec else getattr(imported, "__file__", name))
+    if taken is not None and [Path(place).resolve() for place in there] != [folder]:
+        place = next((str(one) for one in there if Path(one).resolve() != folder), None) or (
+            spec.origin if spec else getattr(imported, "__file__", name)
+        )
         raise PluginError(f"{folder} has the name of another package, {place}; rename it")
 
 
@@ -123,8 +125,13 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        folder: Mapping[str, Path] = outside()
-        return PathFinder.find_spec(fullname, [str(folder[fullname].parent)]) if fullname in folder else None
+        if (folder := outside().get(fullname)) is None:
+            return None
+        if (file := folder / "__init__.py").is_file():
+            return spec_from_file_location(fullname, file, submodule_search_locations=[str(folder)])
+        spec = ModuleSpec(fullname, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+        return spec
 
 
 sys.meta_path.append(_Finder())
