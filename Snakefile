@@ -23,7 +23,7 @@ from captionlab.graph.graph import Graph, Refusal, check_results, lend_library
 from captionlab.graph.report import labels_of, paper_of
 from captionlab.graph.resources import distinct, rows_of
 from captionlab.graph.software import own
-from captionlab.plugins import headline
+from captionlab.plugins import headline, module_of, place_of
 from captionlab.reporting.paper import FIGURE_FILES, Paper
 from captionlab.reporting.tables.footnotes import titled
 from captionlab.reporting.tables.render import FORMATS
@@ -98,7 +98,7 @@ include: "workflow/rules/browser.smk"
 
 for paper in settings.asked_papers():
 
-    include: f"src/captionlab/papers/{paper}/rules.smk"
+    include: str(place_of("papers", paper) / "rules.smk")
 
 
 include: "workflow/rules/reporting.smk"

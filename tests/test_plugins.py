@@ -6,6 +6,7 @@ import pytest
 
 from captionlab import plugins
 from captionlab.config.papers import check_papers
+from captionlab.places import VARIABLE
 from captionlab.plugins import WORK, PluginError, facts, names, work_module
 
 PACKAGES = sorted({*WORK} - {"training.objectives"})  # objectives have no FACTS
@@ -18,21 +19,14 @@ def test_every_plugin_has_facts_and_a_module_that_works(package):
         assert importlib.util.find_spec(work_module(package, name))
 
 
-def clear():
-    names.cache_clear()
-    facts.cache_clear()
-
-
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
-    """The folder of a plug-in, the only one of the scorers."""
-    folder = tmp_path / "captionlab" / "scorers" / "mine"
+    """The folder of a plug-in of the scorers, in a package outside captionlab."""
+    folder = tmp_path / tmp_path.name.replace("-", "_") / "scorers" / "mine"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(plugins, "ROOT", tmp_path / "captionlab")
-    monkeypatch.setattr("captionlab.scorers.__path__", [str(folder.parent)])
-    clear()
-    yield folder
-    clear()
+    monkeypatch.setenv(VARIABLE, "{}")
+    plugins.use([folder.parents[1]])
+    return folder
 
 
 def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
@@ -46,7 +40,7 @@ def test_a_plugin_without_a_config_or_without_facts_is_named(mine):
 
 def test_a_paper_that_lacks_a_file_or_has_no_usable_name_is_named(tmp_path, monkeypatch):
     (tmp_path / "rhymes").mkdir()
-    monkeypatch.setattr("captionlab.config.papers._FOLDER", tmp_path)
+    monkeypatch.setattr("captionlab.config.papers.place_of", lambda package, name: tmp_path / name)
     for name, said in (("rhymes", "rhymes lacks config.py"), ("two-words", "the name 'two-words' must be of")):
         monkeypatch.setattr("captionlab.config.papers.names", lambda package, name=name: (name,))
         with pytest.raises(PluginError, match=said):

@@ -12,11 +12,19 @@ def install(checkout: Path, folder: str) -> Path:
 
     Raises ValueError if the page prints none.
     """
+    return install_into(checkout / "src" / "captionlab", folder)
+
+
+def install_into(package: Path, folder: str) -> Path:
+    """Write the files that the page prints for a folder of captionlab into a folder of plug-ins; return their folder.
+
+    Raises ValueError if the page prints none.
+    """
     inside = Path("src/captionlab") / folder
     files = {Path(name): text for name, text in PRINTED.findall(PAGE.read_text(encoding="utf-8"))}
     if not (own := {name: text for name, text in files.items() if name.parent == inside}):
         raise ValueError(f"{PAGE} prints no file of {inside}")
-    (checkout / inside).mkdir()
+    (package / folder).mkdir(parents=True)
     for name, text in own.items():
-        (checkout / name).write_text(text, encoding="utf-8")
-    return checkout / inside
+        (package / folder / name.name).write_text(text, encoding="utf-8")
+    return package / folder

@@ -19,7 +19,7 @@ def figures(paper, path, labels):
     files = {}
     for name, label in labels.items():
         shown, *others = [path.format(name=name, ending=ending) for ending in FIGURE_FILES]
-        caption = f"{ROOT}/src/captionlab/papers/{paper}/report/{name.split('_')[0]}.rst"
+        caption = str(place_of("papers", paper) / "report" / f"{name.split('_')[0]}.rst")
         entry = {"category": paper, "subcategory": "figures", "labels": {"figure": titled(label, caveats)}}
         files[f"{paper}_{name}"] = [report(shown, caption=caption, **entry), *others]
     return files

@@ -1,7 +1,7 @@
-"""Generation: the captions of an evaluation, by a captioner, by a model behind a server, or from a file.
+"""Generation: the captions of an evaluation, by a captioner, a model behind a server, a program, or from a file.
 
-Needs: a captioner and the features of every corpus of the evaluation, or a model behind a server, or files of captions
-made elsewhere.
+Needs: a captioner and the features of every corpus of the evaluation, or a model behind a server, or a captioner that
+only writes texts, or files of captions made elsewhere.
 """
 
 
@@ -153,6 +153,45 @@ rule request_captions:
         "ask the server of {wildcards.captioner} for captions of {wildcards.evaluation}"
     script:
         "../scripts/request_captions.py"
+
+
+def files_of_writer(wildcards):
+    """Return the keys of the block of a captioner that name files."""
+    return graph.file_keys("captioners", wildcards.captioner)
+
+
+rule write_captions:
+    """Let a captioner that only writes texts describe the images of an evaluation.
+
+    output: captionlab.storage.schemas.GENERATED
+    """
+    input:
+        images=evaluated_images,
+        checks=lambda wildcards: checks_of(evaluated_corpora(wildcards)),
+        described=described_images,
+        files=lambda wildcards: graph.files_of("captioners", wildcards.captioner, *files_of_writer(wildcards)),
+    output:
+        "results/captions/{captioner}/{evaluation}.parquet",
+    log:
+        "results/logs/write_captions/{captioner}/{evaluation}.log",
+    wildcard_constraints:
+        captioner=graph.names_of("captioners", "writer"),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=480,
+    params:
+        **graph.software("write_captions", "pillow", loads=captioner_modules),
+        config=lambda wildcards: graph.block("captioners", wildcards.captioner, *files_of_writer(wildcards)),
+        files=files_of_writer,
+        corpora=evaluated_corpora,
+        splits=evaluation_splits,
+    message:
+        "write the captions of {wildcards.captioner} for {wildcards.evaluation}"
+    script:
+        "../scripts/write_captions.py"
 
 
 def caption_files(wildcards):

@@ -369,8 +369,8 @@ def claim_inputs(wildcards):
     inputs = {}
     for name, paper in papers_of_config().items():
         files, _ = paper.evidence()
-        folder = f"{ROOT}/src/captionlab/papers/{name}"
-        files = {**files, "claims": own(f"{folder}/claims.yaml"), "published": own(f"{folder}/published.csv")}
+        folder = place_of("papers", name)
+        files = {**files, "claims": own(folder / "claims.yaml"), "published": own(folder / "published.csv")}
         files["cells"] = f"results/reporting/{name}/cells.parquet"
         inputs |= {f"{name}_{file}": path for file, path in files.items()}
     return inputs
@@ -407,7 +407,7 @@ rule check_claims:
         **graph.software(
             "check_claims",
             "scipy",
-            loads=lambda wildcards: {f"captionlab.papers.{name}.evidence": () for name in papers_of_config()},
+            loads=lambda wildcards: {f"{module_of('papers', name)}.evidence": () for name in papers_of_config()},
         ),
         papers=claim_parameters,
         provenance=lambda wildcards: graph.provenance(),
@@ -421,9 +421,8 @@ def stages(wildcards):
     """Return the stage of each rule: the name of its file, or `reporting` for rules of papers."""
     files = {rule.name: Path(rule.snakefile).resolve() for rule in workflow.rules}
     of_stages = {name: file.stem for name, file in files.items() if file.parent == ROOT / "workflow/rules"}
-    of_papers = {
-        name: "reporting" for name, file in files.items() if file.is_relative_to(ROOT / "src/captionlab/papers")
-    }
+    folders = [place_of("papers", paper).resolve() for paper in papers]
+    of_papers = {name: "reporting" for name, file in files.items() if file.parent in folders}
     return of_stages | of_papers
 
 

@@ -1,9 +1,8 @@
 """Judge the claims of the papers by the comparisons of this run."""
 
-from importlib import import_module
-
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
+from captionlab.plugins import module, module_of
 from captionlab.reporting.claims.claim_cards import claim_cards
 from captionlab.reporting.claims.claims import claims_table, read_claims
 from captionlab.reporting.tables.cells import read_cells
@@ -18,7 +17,7 @@ def main(snakemake):
         start = f"{paper}_"
         given = {name.removeprefix(start): files for name, files in snakemake.input.items() if name.startswith(start)}
         claims += read_claims(given["claims"], paper)
-        evidence[paper] = import_module(f"captionlab.papers.{paper}.evidence").evidence(given, params)
+        evidence[paper] = module(f"{module_of('papers', paper)}.evidence").evidence(given, params)
         cells[paper] = read_cells(given["cells"]) if "cells" in given else {}
     provenance = {"commit": commit(), **snakemake.params.provenance, **read_metadata(snakemake.input.summary)}
     table = claims_table(claims, evidence, provenance, cells)

@@ -1,8 +1,7 @@
 """Draw the figures of a paper."""
 
-from importlib import import_module
-
 from captionlab.jobs.scripting import script
+from captionlab.plugins import module
 from captionlab.reporting.tables.figures import looking, save
 from captionlab.storage.files import read_yaml
 
@@ -12,6 +11,6 @@ def main(snakemake):
     params, style = dict(snakemake.params.items()), read_yaml(snakemake.input.style)
     files = dict(snakemake.output.items())
     with looking(style):
-        drawings = import_module(params["module"]).drawings(dict(snakemake.input.items()), params, style)
+        drawings = module(params["module"]).drawings(dict(snakemake.input.items()), params, style)
         for name, draw in drawings.items():
             save(draw, files[name], style, params.get("caveats", []))

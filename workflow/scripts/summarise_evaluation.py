@@ -1,12 +1,10 @@
 """Compute every metric of every evaluation, and differences from parents and from the end of the finetuning."""
 
-from importlib import import_module
-
 from captionlab.evaluation.devices import device_note, devices_of
 from captionlab.evaluation.summary import Job, comparison_columns, scored_in, summary_columns
 from captionlab.jobs.progress import progress
 from captionlab.jobs.scripting import script
-from captionlab.plugins import work_module
+from captionlab.plugins import module, work_module
 from captionlab.storage import paths
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_metadata, write_table
@@ -18,7 +16,7 @@ def main(snakemake):
     scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
     results = []
     for name, files in scores.items():
-        table = import_module(work_module("evaluation.metrics", name))
+        table = module(work_module("evaluation.metrics", name))
         for path in progress(files, f"tables of {name}", len(files)):
             for captioner, evaluation in scored_in(path):
                 context = params.evaluations[evaluation]

@@ -1,10 +1,10 @@
 """Put this run's numbers and examples into the tables of a paper, beside the published numbers."""
 
-from importlib import import_module
 from pathlib import Path
 
 from captionlab.jobs.provenance import commit, part_of
 from captionlab.jobs.scripting import script
+from captionlab.plugins import module
 from captionlab.reporting.tables.cells import write_cells
 from captionlab.reporting.tables.formats.files import write_table_files
 
@@ -14,7 +14,7 @@ def main(snakemake):
     params, files = dict(snakemake.params.items()), list(map(Path, snakemake.output.tables))
     Path(snakemake.output.pictures).mkdir(parents=True, exist_ok=True)
     provenance, made = {"commit": commit(), **params["provenance"]}, []
-    for tabulate in import_module(params["module"]).TABLES:
+    for tabulate in module(params["module"]).TABLES:
         with part_of(snakemake.input) as inputs:
             for table in tabulate(inputs, params, provenance):
                 outputs = [path for path in files if path.stem == table.name]

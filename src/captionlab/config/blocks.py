@@ -20,6 +20,8 @@ POOL = "+"
 GIVEN = {"file", "human", "constructed", JUDGED}
 # The family of captioners behind servers.
 ENDPOINT = "endpoint"
+# The kind of captioners that only write texts: they read the images themselves, and have no weights.
+WRITER, IMAGES = "writer", "images"
 # Where the block of a captioner names a decoding of its training.
 TRAINING_DECODINGS = (("objective", "decoding"), ("objective", "search"), ("validation", "decoding"))
 
@@ -32,9 +34,15 @@ def normalise(value: Any) -> Any:
 
 
 def captioner_kind(block: Mapping[str, Any]) -> str:
-    """Return the kind of a captioner: file, human, constructed, judged, endpoint, finetuned, imported or pretrained."""
-    if block.get("family") in {*GIVEN, ENDPOINT}:
-        return str(block["family"])
+    """Return the kind of a captioner.
+
+    It is file, human, constructed, judged, endpoint, writer, finetuned, imported or pretrained.
+    """
+    family = block.get("family")
+    if family in {*GIVEN, ENDPOINT}:
+        return str(family)
+    if (facts := plugins.facts("captioners").get(str(family))) and facts.reads == IMAGES:
+        return WRITER
     if "parent" in block:
         return "finetuned"
     return "imported" if "weights" in block else "pretrained"

@@ -18,13 +18,14 @@ from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, See
 
 Corpus = Annotated[str, Ref("corpora")]
 ELSEWHERE = "corpus that it was trained on elsewhere; tells in-domain from cross-domain"
-Reads = Literal["vector", "patches", "patches-or-pixels", "tagged-regions"]
+Reads = Literal["vector", "patches", "patches-or-pixels", "tagged-regions", "images"]
 # By the kind of image features that a captioner reads: needed keys, forbidden keys, and the features in words.
 READS: Mapping[Reads, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vector": (("encoder",), ("regions", "tags"), "encoder of images"),
     "patches": (("encoder",), ("regions", "tags"), "encoder of images"),
     "patches-or-pixels": ((), ("regions", "tags"), "encoder of images or the images themselves"),
     "tagged-regions": (("regions", "tags"), ("encoder",), "regions and tags of images"),
+    "images": ((), ("encoder", "regions", "tags"), "the images themselves"),
 }
 
 
@@ -34,7 +35,7 @@ class CaptionerFacts:
 
     reads: Reads
     """features of an image that it reads: one vector of an encoder, one vector for each patch, the patches or, without
-    an encoder, the image itself, or regions with tags"""
+    an encoder, the image itself, or regions with tags; images: it only writes texts (WriterFacts)"""
     finetuned_as: Mapping[str, Any]
     """defaults of the objective `reinforce`, the same as in the class of the family"""
     predicts: tuple[Prediction, ...] = ("next-word",)
@@ -59,6 +60,15 @@ class CaptionerFacts:
     def objectives(self) -> list[str]:
         """Return the objectives that can train it."""
         return [kind for kind, facts in plugins.facts("training.objectives").items() if facts.predicts in self.predicts]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterFacts(CaptionerFacts):
+    """Facts of a family that only writes texts (captionlab.captioners.writer): nothing trains it here."""
+
+    reads: Literal["images"] = "images"
+    finetuned_as: Mapping[str, Any] = field(default_factory=dict)
+    predicts: tuple[Prediction, ...] = ()
 
 
 class Captioner(Model):
@@ -226,6 +236,10 @@ class ServedCaptioner(Captioner, Served):
     answer: Answer | None = Field(None, description="part of the answer that is the caption")
 
 
+class WritingCaptioner(Captioner):
+    """A captioner that only writes texts; the model `Config` of its family has its keys."""
+
+
 class HumanCaptions(Captioner):
     """References as captions."""
 
@@ -291,7 +305,8 @@ class ConstructedCaptions(Captioner, Seeded):
 def made_models() -> dict[str, Any]:
     """Return the model of a captioner without published weights and without a parent, by its family."""
     given = {"file": CaptionFile, "human": HumanCaptions, "constructed": ConstructedCaptions}
-    return {**given, ENDPOINT: ServedCaptioner, **plugin_models("captioners", "Trained")}
+    made_by = {**plugin_models("captioners", "Trained"), **plugin_models("captioners")}
+    return {**given, ENDPOINT: ServedCaptioner, **made_by}
 
 
 def _models() -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Annotated
 from annotated_types import Len
 
 from captionlab.config.model import Ref, Unique
-from captionlab.plugins import ROOT, PluginError, names
+from captionlab.plugins import PAPERS, PluginError, names, place_of
 
-_FOLDER = ROOT / "papers"
 # What every paper has.
 PARTS = ("config.py", "rules.smk", "tables.py", "evidence.py", "claims.yaml", "published.csv")
 
@@ -43,10 +42,9 @@ def listed(names: str | Sequence[str]) -> list[str]:
 
 def check_papers() -> None:
     """Raise PluginError for a paper whose folder has no usable name or lacks what every paper has."""
-    for name in names("papers"):
+    for name in names(PAPERS):
+        folder = place_of(PAPERS, name)
         if not re.fullmatch("[a-z0-9]+", name):
-            raise PluginError(f"captionlab.papers: the name {name!r} must be of lower-case letters and digits")
-        if missing := [file for file in PARTS if not (_FOLDER / name / file).is_file()]:
-            raise PluginError(
-                f"{_FOLDER / name} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs"
-            )
+            raise PluginError(f"{folder}: the name {name!r} must be of lower-case letters and digits")
+        if missing := [file for file in PARTS if not (folder / file).is_file()]:
+            raise PluginError(f"{folder} lacks {missing[0]}; captionlab.reporting.paper says what a paper needs")

@@ -2,10 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Union
 
-from pydantic import Discriminator, GetCoreSchemaHandler, Tag
-from pydantic_core import CoreSchema
+from pydantic import (
+    Discriminator,
+    GetCoreSchemaHandler,
+    Tag,
+    TypeAdapter,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+)
+from pydantic_core import CoreSchema, core_schema
 
 from captionlab import plugins
 
@@ -14,7 +22,8 @@ from captionlab import plugins
 class Cases:
     """Marks a block that must fit one of several models: `chosen` names the model of a block, by the value of `key`.
 
-    pydantic puts the names of the models between angle brackets into the places of its errors.
+    A model that was not there when this module was imported, such as one of a plug-in that a config names, counts too.
+    pydantic puts the names of other models between angle brackets into the places of its errors.
     """
 
     models: Callable[[], Mapping[str, Any]]
@@ -22,13 +31,27 @@ class Cases:
     key: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        tagged = [Annotated[model, Tag(f"<{name}>")] for name, model in self.models().items()]
+        first = self.models()
+        tagged = [Annotated[model, Tag(f"<{name}>")] for name, model in first.items()]
         # `|` cannot join a list whose length is not known here.
         whole = Union[tuple(tagged)] if len(tagged) > 1 else tagged[0]  # noqa: UP007
-        return handler.generate_schema(Annotated[whole, Discriminator(self._tag)])
+        inner = handler.generate_schema(Annotated[whole, Discriminator(self._tag)])
+
+        def validated(block: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+            name = self.chosen(block)
+            if name in first or (model := self.models().get(name)) is None:
+                return check(block)
+            return _adapter(model).validate_python(block, context=info.context)
+
+        return core_schema.with_info_wrap_validator_function(validated, inner)
 
     def _tag(self, block: Any) -> str:
         return f"<{self.chosen(block)}>"
+
+
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
 
 
 def cases_by(key: str, models: Callable[[], Mapping[str, Any]]) -> Cases:

@@ -13,6 +13,7 @@ from captionlab.config.blocks import (
     ENDPOINT,
     GIVEN,
     TRAINING_DECODINGS,
+    WRITER,
     Block,
     captioner_kind,
     has_captions,
@@ -89,7 +90,7 @@ def _parent_mistakes(config: Block, name: str) -> Iterator[str]:
             yield f"captioners.{name} is its own ancestor ({circle}); one of them needs a family instead of a parent"
             return
         line.append(parent)
-    if len(line) > 1 and captioner_kind(blocks[line[-1]]) in {*GIVEN, ENDPOINT}:
+    if len(line) > 1 and captioner_kind(blocks[line[-1]]) in {*GIVEN, ENDPOINT, WRITER}:
         family = blocks[line[-1]]["family"]
         yield f"captioners.{name} cannot be finetuned: {line[-1]!r} is of the family {family} and has no weights"
 
@@ -308,15 +309,15 @@ def _evaluation_mistakes(config: Block, where: str, evaluation: Block) -> Iterat
             missing = f"captioners.{captioner}.captions.{absent[0]}"
             yield f"{where}: the captioner {captioner!r} has no captions for {', '.join(absent)}; add {missing}"
     yield from _judging_mistakes(config, where, evaluation)
-    generated = not {captioner_kind(blocks[captioner]) for captioner in evaluation["captioners"]} <= GIVEN
+    kinds = {captioner_kind(blocks[captioner]) for captioner in evaluation["captioners"]}
     for name in evaluation["questions"]:
         if not {*corpora} & {*config["questions"][name]["corpora"]}:
             yield f"{where}: {_no_questions(config, name)} {', '.join(corpora)}; add the corpus there that is meant"
-    if "decoding" not in evaluation and generated:
+    if "decoding" not in evaluation and kinds - GIVEN - {WRITER}:
         there = ", ".join(config["decodings"]) or "none"
         yield f"{where} has captioners that generate, so it needs a decoding; there are {there}"
     seeing = (key for table in score_tables().values() if "encoders" in table.reads for key in table.asks)
-    if generated or any(evaluation[key] for key in ("retrievers", "scorers", *seeing)):
+    if kinds - GIVEN or any(evaluation[key] for key in ("retrievers", "scorers", *seeing)):
         for corpus in corpora:
             if config["corpora"][corpus].get("images", "") is None:
                 yield (

@@ -1,6 +1,5 @@
 """The whole config."""
 
-from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, create_model
@@ -13,10 +12,11 @@ from captionlab.config.corpora import AnyCorpus, AnyRegions, Judgements, Tags
 from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
 from captionlab.config.judges import AnyJudge
-from captionlab.config.model import Model, Name, Nullable, Seed
+from captionlab.config.model import FilePath, Model, Name, Nullable, Seed, Unique
 from captionlab.config.plugins import cases_by, plugin_models
 from captionlab.config.questions import AnyQuestions
 from captionlab.config.scorers import AnyScorer
+from captionlab.places import remembered
 
 
 class Checkpoints(Model):
@@ -28,19 +28,19 @@ class Checkpoints(Model):
     )
 
 
-@cache
+@remembered
 def _metric_keys() -> tuple[Any, ...]:
     """Return the models of the keys by which evaluations and judgements ask for metrics."""
     return tuple(plugin_models("evaluation.metrics", "Keys").values())
 
 
-@cache
+@remembered
 def evaluation_model() -> Any:
     """Return the model of an evaluation with the keys of all metrics."""
     return create_model("AnyEvaluation", __base__=(*_metric_keys(), Evaluation), __doc__=Evaluation.__doc__)
 
 
-@cache
+@remembered
 def judgement_models() -> dict[str, Any]:
     """Return the models of judgements with the keys of all metrics, by the name of their reader."""
     models = plugin_models("judgements.readers")
@@ -50,13 +50,13 @@ def judgement_models() -> dict[str, Any]:
     }
 
 
-@cache
+@remembered
 def paper_blocks() -> dict[str, Any]:
     """Return the model of the block of each paper, by the name of the paper."""
     return {name: plugins.config_module("papers", name).Config for name in plugins.names("papers")}
 
 
-@cache
+@remembered
 def config_model() -> type[Model]:
     """Return the model of a config, with the keys of all plug-ins."""
     blocks: dict[str, Any] = {name: (block | None, Field(None)) for name, block in paper_blocks().items()}
@@ -80,6 +80,11 @@ class Sections(Model):
         ".",
         description="folder that relative paths start from, but for paths below `resources/toyworld/models/`; itself "
         "relative to the Snakefile",
+    )
+    plugins: Annotated[list[FilePath], Unique()] = Field(
+        [],
+        description="folders of plug-ins outside captionlab (docs/extending.md); plug-ins of installed packages are "
+        "there without being named",
     )
     retrieve: bool = Field(
         False,

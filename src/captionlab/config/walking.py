@@ -160,6 +160,12 @@ def named_paths(part: ValueType, value: Any) -> Iterator[str]:
         yield value
 
 
+def file_keys(part: ValueType, block: Block) -> list[str]:
+    """Return the keys of a block under which a file or folder stands, sorted. `part` is the type of the block."""
+    model = part.of(block)
+    return sorted(key for key, value in block.items() if model.under(key).of(value).has(FileMark))
+
+
 def takes_null(config: Block, place: Sequence[Any]) -> bool:
     """Return whether null is a value of the key at a place of a config."""
     return type_at(config, place).has(NullMark)

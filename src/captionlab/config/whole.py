@@ -14,7 +14,7 @@ from captionlab.config.references import reference_mistakes
 from captionlab.config.reuse import Reused
 from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
-from captionlab.plugins import PluginError, config_module
+from captionlab.plugins import PluginError, config_module, use
 
 
 class ConfigError(ValueError):
@@ -32,9 +32,10 @@ def checked(config: Block, root: Path) -> Block:
     Raises ConfigError with one sentence for each mistake. Checks across blocks run if each block fits its model and all
     names lead to blocks. `root` is the folder of the Snakefile.
     """
-    reused = Reused(config, root.resolve())
-    known = reused.with_families()
     try:
+        _use_plugins(config, root)
+        reused = Reused(config, root.resolve())
+        known = reused.with_families()
         check_papers()
         mistakes, whole = check(known)
     except PluginError as error:
@@ -54,6 +55,19 @@ def checked(config: Block, root: Path) -> Block:
     if reused.complete():
         _leave_to_families(filled)
     return filled
+
+
+def _use_plugins(config: Block, root: Path) -> None:
+    """Use the packages of plug-ins that a config names, which may have mistakes of any kind.
+
+    Raises ConfigError for a folder without plug-ins.
+    """
+    named, data = config.get("plugins"), root / str(config.get("data", "."))
+    folders = named if isinstance(named, list) and all(isinstance(folder, str) for folder in named) else []
+    try:
+        use([data / folder for folder in folders])
+    except PluginError as error:
+        raise ConfigError(f"plugins: {error}") from error
 
 
 def named_paths(config: Block) -> list[str]:

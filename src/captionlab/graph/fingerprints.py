@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import resolve_name
@@ -31,8 +31,8 @@ WHOLE = "*"
 TEMPLATES = "templates"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DAYS = 30  # for which fingerprints are kept; if they are needed later, they are computed again
-# Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job, and the base of the
-# config's models, which only says what is wrong with a config.
+# Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job, the base of the
+# config's models, which only says what is wrong with a config, and modules that find plug-ins.
 PLUMBING = frozenset(
     f"captionlab.{name}"
     for name in (
@@ -43,6 +43,8 @@ PLUMBING = frozenset(
         "jobs.scripting",
         "jobs.slots",
         "jobs.usage",
+        "places",
+        "plugins",
         "tracking.tracker",
         "tracking.updates",
     )
@@ -81,13 +83,18 @@ class Module:
 
 
 class Repository:
-    """The source files and templates of repo-local packages below the given roots, as they were when it was made."""
+    """The source files and templates of repo-local packages below the given roots, as they were when it was made.
 
-    def __init__(self, *roots: Path):
-        self.roots = roots
-        self.sources = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
+    `packages` are the folders of further packages, by the name of the package.
+    """
+
+    def __init__(self, *roots: Path, packages: Mapping[str, Path] | None = None):
+        self.roots, self.packages = roots, packages or {}
+        self.folders = {**{str(number): root for number, root in enumerate(roots)}, **self.packages}
+        folders = self.folders.values()
+        self.sources = {path: path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))}
         self.templates = defaultdict[str, bytes](bytes)  # the contents of all files of a name
-        for path in (path for root in roots for path in sorted(root.rglob(f"{TEMPLATES}/*.*"))):
+        for path in (path for folder in folders for path in sorted(folder.rglob(f"{TEMPLATES}/*.*"))):
             if path.is_file() and path not in self.sources:
                 self.templates[path.name] += path.read_bytes()
         self._modules: dict[str, Module | None] = {}
@@ -98,7 +105,7 @@ class Repository:
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, or None if it is not in this repository or is not followed."""
         if name not in self._modules:
-            bases = [] if name in PLUMBING else [root.joinpath(*name.split(".")) for root in self.roots]
+            bases = [] if name in PLUMBING else [*self._bases(name)]
             places = (
                 place for base in bases for place in ((base / "__init__.py", True), (base.with_suffix(".py"), False))
             )
@@ -106,16 +113,24 @@ class Repository:
             self._modules[name] = Module(found[0], self.sources[found[0]], name, found[1]) if found else None
         return self._modules[name]
 
+    def _bases(self, name: str) -> Iterator[Path]:
+        """Yield the paths without ending at which the module of a dotted name may lie."""
+        for root in self.roots:
+            yield root.joinpath(*name.split("."))
+        for package, folder in self.packages.items():
+            if f"{name}.".startswith(f"{package}."):
+                yield folder.joinpath(*name[len(package) + 1 :].split("."))
+
     def digest(self) -> str:
         """Return a SHA-256 of all source files and templates, with their names, and of the version of Python.
 
         Fingerprints that were stored with the same digest are still valid.
         """
         sources = [
-            (number, path.relative_to(root).parts, hashlib.sha256(source).digest())
-            for number, root in enumerate(self.roots)
+            (owner, path.relative_to(folder).parts, hashlib.sha256(source).digest())
+            for owner, folder in self.folders.items()
             for path, source in self.sources.items()
-            if path.is_relative_to(root)
+            if path.is_relative_to(folder)
         ]
         return hashlib.sha256(repr((sys.version_info, sources, sorted(self.templates.items()))).encode()).hexdigest()
 
@@ -223,15 +238,16 @@ class Repository:
 class Fingerprints:
     """Fingerprints of the scripts of the repository at `root`, each computed once for the same source files.
 
+    `packages` are the folders of packages of plug-ins by their names, as pairs.
     Following all scripts takes seconds, and digesting all source files a few hundredths of a second. So fingerprints
     are stored by the digest of the sources, for later processes such as the jobs of a cluster. They are stored in the
     user's cache folder (captionlab.storage.cache) or, if this folder cannot be written, in the working directory.
     Processes that write at the same time replace each other's file; lost fingerprints are computed again.
     """
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path, packages: Iterable[tuple[str, Path]] = ()):
         self.scripts = root / "workflow" / "scripts"
-        self.repository = Repository(root / "src", self.scripts)
+        self.repository = Repository(root / "src", self.scripts, packages=dict(packages))
         folders = [Path(".snakemake", "captionlab", "code")]
         with suppress(RuntimeError):  # there is a home
             folders.insert(0, cache_folder() / "code")

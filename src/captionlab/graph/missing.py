@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from captionlab.config.blocks import JUDGED, Block, located
+from captionlab.config import walking
+from captionlab.config.blocks import JUDGED, WRITER, Block, captioner_kind, located
 from captionlab.config.families import (
     captioners,
     encoders,
@@ -71,6 +72,7 @@ class MissingFiles:
         }
         models = [*self._named("captioners", "config", "weights", "tokenizer", "captions")]
         models += [*self._named("encoders", "config"), *self._encoder_files()]
+        yield from self._missing(self._writer_files(), "file or folder")
         models += self._named("scorers", "config", "weights", "vocabulary", "tokenizer")
         models += self._named("judges", "template")
         others = [*self._analysis_files(), *self._command_files()]
@@ -107,6 +109,13 @@ class MissingFiles:
         for name, block in self.config["encoders"].items():
             for key in (key for key in keys if key in block and "model" not in block):
                 yield f"encoders.{name}.{'run' if 'run' in block else key}", block[key]
+
+    def _writer_files(self) -> Iterator[Named]:
+        """Yield the files and folders that captioners name which only write texts."""
+        for name, block in self.config["captioners"].items():
+            if captioner_kind(block) == WRITER:
+                for key in walking.file_keys(walking.section("captioners").under(name), block):
+                    yield f"captioners.{name}.{key}", block[key]
 
     def _analysis_files(self) -> Iterator[Named]:
         model = self.config.get("language", {}).get("model", {})

@@ -17,6 +17,7 @@ from captionlab.graph.fingerprints import Fingerprints
 from captionlab.graph.resources import memory
 from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.versions import library_version
+from captionlab.places import outside
 from captionlab.plugins import facts, work_module
 
 # The wildcards of a job. Each rule has its own.
@@ -75,7 +76,7 @@ class Software:
 
     def code(self, script: str, *modules: str) -> str:
         """Return a fingerprint of a script, all that it reaches, and modules that it loads by name."""
-        return _fingerprints(self.root).of(script, *modules)
+        return _fingerprints(self.root, tuple(outside().items())).of(script, *modules)
 
     def versions(self, *libraries: str) -> dict[str, str]:
         """Return the versions of libraries."""
@@ -129,6 +130,10 @@ class Software:
         named = [block[key] for key in keys if key in block]
         chosen = [files.get(corpus, []) if isinstance(files, dict) else files for files in named]
         return [self.given(path) for files in chosen for path in listed(files)]
+
+    def file_keys(self, section: str, name: str) -> list[str]:
+        """Return the keys of a block under which a file or folder stands."""
+        return walking.file_keys(walking.section(section).under(name), self.config[section][name])
 
     def fetched(self) -> list[Block]:
         """Return the sources that the rule `retrieve` fetches."""
