@@ -1,5 +1,6 @@
 """Snakemake with the workflow of this installation, and the options that commands add to it."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,9 +17,14 @@ def snakemake_or_help(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def run_snakemake(arguments: Sequence[str]) -> int:
-    """Run Snakemake in this process and return its exit status."""
+    """Run Snakemake in this process and return its exit status.
+
+    Raises ValueError if Snakemake could not start jobs: it does not quote the path of Python.
+    """
     from snakemake.cli import main
 
+    if " " in sys.executable:
+        raise ValueError(f"Snakemake starts no jobs by {sys.executable}; install where no path has a blank")
     try:
         main([*SNAKEFILE, *arguments])
     except SystemExit as end:
