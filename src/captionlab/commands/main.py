@@ -31,10 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as mistake:
         print(f"captionlab {words[0]}: {mistake}", file=sys.stderr)
     except ModuleNotFoundError as missing:
-        if (missing.name or "captionlab").partition(".")[0] == "captionlab":
+        package = (missing.name or "").partition(".")[0]
+        if package in ("", "captionlab"):
             raise
-        extra = "pip install 'captionlab[workflow]'"
-        print(f"captionlab {words[0]}: {missing.name} is not installed; {extra}", file=sys.stderr)
+        print(f"captionlab {words[0]}: {package} is not installed; pip install 'captionlab[workflow]'", file=sys.stderr)
     return 1
 
 
