@@ -10,9 +10,10 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 # The folder of this file, also where another workflow includes it or uses it as a module. Its library comes before
-# any that is installed: where this was deployed to, or in a pod, none is.
+# any that is installed: where this was deployed to, or in a pod, none is. In an installed package it is the library.
 ROOT = Path(str(workflow.current_basedir)).resolve()
-sys.path.insert(0, str(ROOT / "src"))
+if (ROOT / "src").is_dir():
+    sys.path.insert(0, str(ROOT / "src"))
 
 from captionlab.storage import paths
 from captionlab.config.blocks import POOL, any_of

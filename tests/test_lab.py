@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TABLES = "snakemake --cores all --max-jobs-per-timespan 300/3s"
+TABLES = "captionlab tables"
 COMMANDS = ["tables", "status", "try", "data", "test", "docs", "lock"]
 
 # The uv of the registry: the real one, but MISHAP may let it fail or hang with half a package installed.
@@ -33,8 +33,8 @@ case "$MISHAP $*" in
 esac
 exec "{Path(sys.executable).with_name("uv")}" "$@"
 """
-SNAKEMAKE = """#!/bin/sh
-echo "snakemake $*"
+PROGRAM = """#!/bin/sh
+echo "captionlab $*"
 case "$*" in *--wrong*) exit 2 ;; esac
 """
 BACKEND = """
@@ -75,7 +75,7 @@ class Registry(SimpleHTTPRequestHandler):
 
 
 class Laboratory:
-    """A checkout with `lab`, a lock file and a registry with what it locks: alpha, snakemake and uv."""
+    """A checkout with `lab`, a lock file and a registry with what it locks: alpha, a program `captionlab` and uv."""
 
     def __init__(self, folder: Path, url: str):
         self.folder, self.packages, self.checkout = folder, folder / "packages", folder / "a check out"
@@ -85,7 +85,7 @@ class Laboratory:
         (self.checkout / "pyproject.toml").write_text(PYPROJECT)
         self.locked = {}
         self.publish("alpha", "1", {"alpha.py": "VERSION = 1"})
-        self.publish("snakemake", "1", {"snakemake-1.data/scripts/snakemake": SNAKEMAKE})
+        self.publish("program", "1", {"program-1.data/scripts/captionlab": PROGRAM})
         self.publish("uv", "1", {"uv-1.data/scripts/uv": UV})
         keep = {
             name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "VIRTUAL_ENV"))
@@ -203,49 +203,26 @@ def test_the_first_call_sets_up_by_uv_and_the_next_one_does_not(laboratory: Labo
     laboratory.assert_whole()
 
 
-def test_tables_without_options_say_where_they_are(laboratory: Laboratory):
-    laboratory.run("tables")
-    assert laboratory.run("tables").startswith(f"{TABLES}\nlab: tables are in results/tables/")
-
-
-def test_a_terminal_shows_bars_unless_the_user_has_another_logger(laboratory: Laboratory):
-    laboratory.run("tables")
-    assert laboratory.run_in_terminal("tables", "--dry-run") == f"{TABLES} --logger rich --dry-run\n"
-    assert laboratory.run_in_terminal("tables", "--logger", "own") == f"{TABLES} --logger own\n"
-
-
 def test_paths_begin_where_the_user_is(laboratory: Laboratory):
     """The run is in the checkout all the same, unless `--directory` comes after."""
-    scripts = {"status": "workflow/scripts/report_status.py", "try": "workflow/scripts/try_photographs.py",
-               "data": "workflow/scripts/retrieve_data.py", "docs": "docs/build.py"}  # fmt: skip
-    for script in scripts.values():
-        path = laboratory.checkout / script
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("import os, sys\nprint('is in', os.getcwd(), *sys.argv[1:])\n")
     laboratory.run("tables")
+    (laboratory.checkout / ".venv/bin/captionlab").write_text('#!/bin/sh\necho "$PWD: $*"')
     elsewhere = laboratory.folder / "else where"
     elsewhere.mkdir()
-    place = f"--snakefile {laboratory.checkout}/Snakefile --directory {laboratory.checkout}"
-    for command in scripts:
-        lent = f"{place} " if command == "status" else ""
-        assert laboratory.run(command, "a.yaml", "b", where=elsewhere) == f"is in {elsewhere} {lent}a.yaml b\n"
-    (laboratory.checkout / ".venv/bin/snakemake").write_text('#!/bin/sh\necho "$PWD: $*"')
-    tables = TABLES.replace("snakemake", f"{elsewhere}: {place}")
-    (elsewhere / "a.yaml").touch()
-    assert laboratory.run("tables", "--configfile", "a.yaml", where=elsewhere) == f"{tables} --configfile a.yaml\n"
-    assert f"{laboratory.checkout}/results/tables/" in laboratory.run("tables", where=elsewhere)
+    place = f" --directory {laboratory.checkout}"
+    for command, lent in {"tables": place, "status": place, "try": "", "data": ""}.items():
+        expected = f"{elsewhere}: {command}{lent} a.yaml b\n"
+        assert laboratory.run(command, "a.yaml", "b", where=elsewhere) == expected
+        assert laboratory.run(command, "a.yaml") == f"{laboratory.checkout}: {command} a.yaml\n"
+    script(laboratory, "docs/build.py", "import os, sys\nprint('is in', os.getcwd(), *sys.argv[1:])\n")
+    assert laboratory.run("docs", "a", where=elsewhere) == f"is in {elsewhere} a\n"
 
 
-def test_a_config_file_that_is_missing_is_a_sentence(laboratory: Laboratory):
-    (laboratory.checkout / "there.yaml").touch()
-    laboratory.run("tables")
-    missing = "lab: there is no config file away.yaml; two dashes come before targets"
-    for command in ("tables", "status"):
-        for options in (["--configfile", "there.yaml", "away.yaml"], ["-n", "--configfile=away.yaml", "--cores", "1"]):
-            assert laboratory.run(command, *options, code=1).startswith(missing)
-    assert "no config file targets;" in laboratory.run("tables", "--configfile", "there.yaml", "targets", code=1)
-    for right in (["--configfile", "there.yaml", "--", "away"], ["--configfile=there.yaml", "-n", "away"]):
-        assert laboratory.run("tables", *right) == f"{TABLES} {' '.join(right)}\n"
+def script(laboratory: Laboratory, name: str, text: str) -> Path:
+    path = laboratory.checkout / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
 
 
 def test_tests_are_named_from_where_the_user_is(laboratory: Laboratory):
@@ -263,28 +240,13 @@ def test_tests_are_named_from_where_the_user_is(laboratory: Laboratory):
     assert "-x tests/test_one.py\n" in laboratory.run("test", "-x", "tests/test_one.py")
 
 
-def test_a_limit_becomes_a_value_of_the_config(laboratory: Laboratory):
-    laboratory.run("tables")
-    limited = TABLES.replace("snakemake", "snakemake --config limit=50")
-    assert laboratory.run("tables", "--limit", "50").startswith(f"{limited}\nlab: tables are in")
-    (laboratory.checkout / "a b.yaml").touch()
-    with_config = laboratory.run("tables", "--limit", "50", "--configfile", "a b.yaml", "--", "evaluation.csv")
-    assert with_config == f"{limited} --configfile a b.yaml -- evaluation.csv\n"
-    # Snakemake takes the last --config alone.
-    both = laboratory.run("tables", "--config", "spice=off", "--limit", "50", "--dry-run")
-    assert both == f"{TABLES} --config limit=50 spice=off --dry-run\n"
-    assert "--limit needs a number" in laboratory.run("tables", "--limit", code=1)
-
-
 def test_options_go_to_what_a_command_runs_and_a_wrong_one_ends_with_an_error(laboratory: Laboratory):
     laboratory.run("tables")
-    for command, script in {"status": "workflow/scripts/report_status.py", "docs": "docs/build.py"}.items():
-        path = laboratory.checkout / script
-        path.parent.mkdir(parents=True)
-        path.write_text("import sys; print(*sys.argv)")
-        assert laboratory.run(command, "--config", "seed=2") == f"{path} --config seed=2\n"
-        assert laboratory.run(command, "--help") == f"{path} --help\n"
-    assert "docs/troubleshooting.md" in laboratory.run("tables", "--wrong", code=1)
+    path = script(laboratory, "docs/build.py", "import sys; print(*sys.argv)")
+    assert laboratory.run("docs", "--config", "seed=2") == f"{path} --config seed=2\n"
+    for command in ("status", "try", "data"):
+        assert laboratory.run(command, "--help", "a b") == f"captionlab {command} --help a b\n"
+        assert laboratory.run(command, "--wrong", code=2) == f"captionlab {command} --wrong\n"
 
 
 def test_a_set_up_that_failed_with_half_a_package_is_made_anew(laboratory: Laboratory):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import captionlab
+from captionlab import installation
 from captionlab.jobs import provenance, tracing
 from captionlab.jobs.provenance import Job, current, part_of, working_on
 from captionlab.reporting.tables.footnotes import run_notes
@@ -272,13 +273,13 @@ def test_footers_name_the_inputs(run):
 
 def test_a_file_of_the_checkout_is_named_from_there(run):
     """Published numbers are inputs; the folder that somebody has the checkout in is not."""
-    published = provenance.CHECKOUT / "config" / "published" / "probing_patterns.csv"
+    published = installation.PROJECT / "config" / "published" / "probing_patterns.csv"
     with working_on(job("collect_tables", [str(published)], ["third.parquet"])):
         write_table("third.parquet", TRAINING, {**ROWS, "step": [3]})
         notes = " ".join(run_notes({"config": "toy"}))
     assert said_by("collect_tables")["inputs"] == {"config/published/probing_patterns.csv": digest(published)}
     assert "Made from config/published/probing_patterns.csv (" in notes
-    assert str(provenance.CHECKOUT) not in notes
+    assert str(installation.PROJECT) not in notes
     assert [known for _, path, known in tracing.lineage("third.parquet") if path.startswith("config")] == [{}]
 
 

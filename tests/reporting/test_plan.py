@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.running import load_script
 
+from captionlab.commands.main import main
 from captionlab.reporting.documents.plan import AFTER, Plan, PlannedJob, read_plan, status_text
 from captionlab.storage.schemas import COST
 from captionlab.storage.tables import write_table
@@ -190,21 +190,20 @@ def test_where_all_is_made_nothing_would_run():
     assert text.endswith("\nNothing would run.\n")
 
 
-def test_the_script_asks_snakemake_with_its_arguments_and_reads_times_where_the_run_is(finished, capsys):
+def test_the_command_asks_snakemake_with_its_arguments_and_reads_times_where_the_run_is(finished, capsys):
     cost = {"rule": "train", "job": "a", "seconds": 75.5, "cpu_seconds": 70.0, "memory_mb": 1.0}
     cost |= {"gpu_seconds": 0.0, "gpu_memory_mb": 0.0, "device": "CPU"}
     cost |= {"requests": 0, "cached_requests": 0, "input_tokens": 0, "output_tokens": 0, "price": 0.0}
     path = finished / "results" / "cost" / "train" / "a.parquet"
     write_table(path, COST, {column: [value] for column, value in cost.items()})
-    script = load_script("report_status")
-    script.main([*GIVEN, "lr=0.2", "code=x"])
+    assert main(["status", "--snakefile", "Snakefile", *GIVEN, "lr=0.2", "code=x"]) == 0
     found = rows(capsys.readouterr().out)
     assert found["Snakefile", "3"] == ["0", "–"]  # noqa: RUF001
     assert found["train", "1"] == ["a", "0:01:16", "config.optimizer.lr 0.2, was 0.1"]
     with pytest.raises(SystemExit) as ended:
-        script.main(["--help"])
+        main(["status", "--help"])
     assert ended.value.code == 0
-    assert "./lab status" in capsys.readouterr().out
+    assert "captionlab status" in capsys.readouterr().out
 
 
 def test_arguments_that_make_no_plan_are_a_sentence(finished):

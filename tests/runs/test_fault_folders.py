@@ -73,7 +73,9 @@ def snakemake(folder: Path, config: dict, *arguments: str) -> subprocess.Complet
 def test_braces_in_the_name_of_a_folder(tmp_path, faults):
     command = [
         sys.executable,
-        str(ROOT / "workflow" / "scripts" / "try_photographs.py"),
+        "-m",
+        "captionlab",
+        "try",
         str(faults / "braces/trip {2024}"),
     ]
     command += ["--directory", str(tmp_path), "--", "results/corpora/photographs/images.parquet"]

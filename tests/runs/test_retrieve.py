@@ -50,7 +50,11 @@ class Run:
         return str(self.folder / "config.yaml")
 
     def command(self, *command: str) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src"), "HF_ENDPOINT": self.server.address}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": python_path(self.checkout / "src"),
+            "HF_ENDPOINT": self.server.address,
+        }
         return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment, check=False)
 
     def __call__(self, *arguments: str) -> str:
@@ -118,9 +122,9 @@ def test_what_was_lost_is_fetched_again_and_again(run):
 
 
 def test_lab_data_lists_first_and_fetches_when_told(run, tmp_path):
-    script = str(run.checkout / "workflow/scripts/retrieve_data.py")
+    data = ("-m", "captionlab", "data")
     run.server.asked.clear()
-    listed = run.command(script, run.config_file(), "--data", str(tmp_path))
+    listed = run.command(*data, run.config_file(), "--data", str(tmp_path))
     assert listed.returncode == 1, listed.stderr
     assert (
         "coco-val2014: images of COCO's validation part of 2014 (size unknown; licence: Flickr's terms)"
@@ -128,8 +132,8 @@ def test_lab_data_lists_first_and_fetches_when_told(run, tmp_path):
     )
     assert listed.stdout.endswith("Nothing was fetched; with --yes it is, without a question.\n")
     assert run.server.asked == []
-    done = run.command(script, run.config_file(), "--data", str(tmp_path), "--yes")
+    done = run.command(*data, run.config_file(), "--data", str(tmp_path), "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "coco/val2014/image_000002.jpg").exists()
-    again = run.command(script, run.config_file(), "--data", str(tmp_path), "--yes")
+    again = run.command(*data, run.config_file(), "--data", str(tmp_path), "--yes")
     assert (again.returncode, again.stdout) == (0, f"Everything that the config names is there ({tmp_path}).\n")

@@ -3,17 +3,17 @@
 import csv
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from support.running import load_script
 
+from captionlab.commands import photographs as written
+from captionlab.commands import try_command
+from captionlab.commands.main import main
 from captionlab.corpora.toyworld.render import render
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = load_script("try_photographs")
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +31,13 @@ def photographs(tmp_path_factory) -> Path:
 
 
 def config_of(photographs: Path, captions: Path | None, data: Path) -> tuple[dict, str]:
-    text, said = SCRIPT.written_config(photographs, captions, data)
+    text, said = written.written_config(photographs, captions, data)
     assert f"# {said}" in text
     return yaml.safe_load(text), said
 
 
 def test_names_of_models_are_those_of_the_configs():
-    for name, section in (("paper", SCRIPT.PUBLISHED), ("config", SCRIPT.TOY)):
+    for name, section in (("paper", written.PUBLISHED), ("config", written.TOY)):
         config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
         assert all({*names} <= {*config[kind]} for kind, names in section.items())
 
@@ -58,7 +58,7 @@ def test_published_weights_come_before_models_of_the_toy_world(photographs, tmp_
 
 
 def test_the_config_can_be_edited_without_knowing_aliases_of_yaml(photographs, tmp_path):
-    text, _ = SCRIPT.written_config(photographs, None, tmp_path / "data")
+    text, _ = written.written_config(photographs, None, tmp_path / "data")
     assert not {"&", "*"} & {*text}
 
 
@@ -66,8 +66,8 @@ def test_captions_that_name_no_image_of_the_split_test(photographs, tmp_path, an
     captions = tmp_path / "trained.csv"
     rows = "".join(f"{path.name},one,train\n" for path in sorted(photographs.iterdir()))
     captions.write_text(f"file,caption,split\n{rows}")
-    with pytest.raises(SCRIPT.TryError) as raised:
-        SCRIPT.written_config(photographs, captions, tmp_path / "data")
+    with pytest.raises(written.TryError) as raised:
+        written.written_config(photographs, captions, tmp_path / "data")
     answers.hold("no photograph of the split test", raised.value, "0 of the 40 photographs")
 
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_tried_is_a_sentence(photographs, tmp_path, answers, caps
         ("captions without a column file", [photographs, tmp_path / "wrong.csv"], "no column 'file'"),
     ]
     for given, arguments, names in cases:
-        assert SCRIPT.main([*map(str, arguments), *nowhere]) == 1
+        assert main(["try", *map(str, arguments), *nowhere]) == 1
         answers.hold(given, capsys.readouterr().err, names)
     assert not (tmp_path / "run").exists()
 
@@ -92,11 +92,7 @@ def commands(monkeypatch) -> list[list[str]]:
     """The commands that are run; nothing is."""
     ran: list[list[str]] = []
 
-    def run(command: list[str]) -> subprocess.CompletedProcess:
-        ran.append(command)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(try_command, "run_snakemake", lambda arguments: ran.append(arguments) or 0)
     return ran
 
 
@@ -106,7 +102,7 @@ def test_captions_may_come_after_the_photographs(photographs, tmp_path, commands
     options = ["--data", str(tmp_path / "none"), "--directory", str(config.parent)]
     captions = str(photographs.with_name("captions.csv"))
     for described in (False, True, False):
-        assert SCRIPT.main([str(photographs), *[captions] * described, *options]) == 0
+        assert main(["try", str(photographs), *[captions] * described, *options]) == 0
         assert ("captions" in yaml.safe_load(config.read_text())["corpora"]["photographs"]) == described
     assert len(commands) == 3
 
@@ -114,11 +110,11 @@ def test_captions_may_come_after_the_photographs(photographs, tmp_path, commands
 def test_a_config_that_somebody_changed_is_kept(photographs, tmp_path, commands, answers, capsys):
     config = tmp_path / "run" / "config.yaml"
     options = [str(photographs), "--data", str(tmp_path / "none"), "--directory", str(config.parent)]
-    assert SCRIPT.main(options) == 0
+    assert main(["try", *options]) == 0
     changed = config.read_text().replace("seed: 1", "seed: 2")
     config.write_text(changed)
     capsys.readouterr()
-    assert SCRIPT.main(options) == 1
+    assert main(["try", *options]) == 1
     assert config.read_text() == changed
     message, command = capsys.readouterr().err.rstrip().split("\n")
     answers.hold("a config of `./lab try` that somebody changed", message, "was changed")
@@ -131,9 +127,9 @@ def test_a_config_of_another_folder_of_the_same_name_is_kept(photographs, tmp_pa
     config = tmp_path / "run" / "config.yaml"
     first, other = (shutil.copytree(photographs, tmp_path / name / "photos") for name in ("a", "b"))
     options = ["--data", str(tmp_path / "none"), "--directory", str(config.parent)]
-    assert SCRIPT.main([str(first), *options]) == 0
+    assert main(["try", str(first), *options]) == 0
     before = config.read_text()
-    assert SCRIPT.main([str(other), *options]) == 1
+    assert main(["try", str(other), *options]) == 1
     assert config.read_text() == before
     answers.hold("another folder of photographs of the same name", capsys.readouterr().err, "--directory")
 
@@ -141,10 +137,10 @@ def test_a_config_of_another_folder_of_the_same_name_is_kept(photographs, tmp_pa
 @pytest.mark.parametrize("dry", [["--dry-run"], ["-n"], ["--", "--dry-run"], ["--", "-n"], ["--", "-np"]])
 def test_nothing_is_said_of_tables_that_were_not_made(photographs, tmp_path, commands, capsys, dry):
     options = [str(photographs), "--data", str(tmp_path / "none"), "--directory", str(tmp_path / "run")]
-    assert SCRIPT.main([*options, *dry]) == 0
+    assert main(["try", *options, *dry]) == 0
     assert "Tables are in" not in capsys.readouterr().out
     assert {"--dry-run", "-n", "-np"} & {*commands[0]}
-    assert SCRIPT.main(options) == 0
+    assert main(["try", *options]) == 0
     assert "Tables are in" in capsys.readouterr().out
 
 
@@ -154,7 +150,7 @@ def test_forty_photographs(photographs, tmp_path, capfd, described):
     captions = [str(photographs.with_name("captions.csv"))] if described else []
     # Without --data, published weights that lie in the checkout would be taken.
     options = ["--data", str(tmp_path / "none"), "--directory", str(tmp_path)]
-    assert SCRIPT.main([str(photographs), *captions, *options]) == 0
+    assert main(["try", str(photographs), *captions, *options]) == 0
     assert "open index.html" in capfd.readouterr().out
     assert (tmp_path / "results" / "tables" / "index.html").is_file()
     assert {"P@1", "CLIPScore", "distinct-1"} <= metrics(tmp_path)

@@ -24,8 +24,7 @@ command=$1
 shift
 case $command in
   tables) exec snakemake --cores 2 "$@" ;;
-  status) exec python workflow/scripts/report_status.py "$@" ;;
-  try) exec python workflow/scripts/try_photographs.py "$@" ;;
+  status | try) exec python -m captionlab "$command" "$@" ;;
 esac
 """
 IMAGES = {"toy-coco": {"train": 60, "val": 10, "test": 100}, "toy-flickr": {"test": 100}}

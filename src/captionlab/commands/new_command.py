@@ -10,9 +10,10 @@ from pathlib import Path
 import yaml
 
 from captionlab import plugins
+from captionlab.installation import PROJECT
+from captionlab.storage.paths import RESOURCES
 
-ROOT = Path(__file__).parents[3]
-TEMPLATES = ROOT / "resources" / "templates"
+TEMPLATES = RESOURCES / "templates"
 README = "NAME.md"
 # The package of plug-ins by the kind that is asked for.
 KINDS = {
@@ -47,7 +48,7 @@ def write_plugin(kind: str, name: str, folder: Path) -> list[Path]:
     module = name.replace("-", "_")
     words = {
         "DATA_FOLDER": json.dumps(str(folder.resolve())),
-        "SNAKEFILE": str(ROOT / "Snakefile"),
+        "SNAKEFILE": str(PROJECT / "Snakefile"),
         "PLUGIN": f"`mine/{KINDS[kind].replace('.', '/')}/{module}/`",
         "MODULE": module,
         "KIND": kind,

@@ -7,6 +7,7 @@ from captionlab.config import walking
 from captionlab.config.blocks import JUDGED, MODEL_SECTIONS, Block, located
 from captionlab.config.reach import Named, measurements, reached
 from captionlab.config.whole import ConfigError
+from captionlab.installation import start_of
 from captionlab.jobs.tracing import sources
 from captionlab.storage import paths
 from captionlab.userfiles.model_config import NAME
@@ -55,7 +56,7 @@ def _is_toy(config: Block, root: Path, section: str, name: str) -> bool:
     files = walking.named_paths(walking.section(section).under(name), block)
     if any(Path(file).is_relative_to(paths.MODELS) for file in files):
         return True
-    return "config" in block and _was_toy(located(block["config"], root / config["data"], root).parent, root)
+    return "config" in block and _was_toy(located(block["config"], start_of(root) / config["data"], root).parent, root)
 
 
 def _was_toy(model: Path, root: Path) -> bool:
@@ -71,7 +72,11 @@ def _was_toy(model: Path, root: Path) -> bool:
         files = [Path(source) for source in sources(folder / NAME)]
         if _has_toy_card(folder) or any(file.is_relative_to(paths.TOYWORLD) for file in files):
             return True
-        taken = {(root / file).parent for file in files if file.name == NAME and not file.is_relative_to(paths.RESULTS)}
+        taken = {
+            (start_of(root) / file).parent
+            for file in files
+            if file.name == NAME and not file.is_relative_to(paths.RESULTS)
+        }
         ahead += taken - met
         met |= taken
     return False

@@ -8,7 +8,6 @@ config/schema.json, from which editors complete and check keys.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -32,10 +31,10 @@ from captionlab.config import (
 from captionlab.config.model import FileMark, Model, SeedMark
 from captionlab.config.plugins import Cases, plugin_models
 from captionlab.config.walking import ValueType, type_of
+from captionlab.installation import PROJECT
 
-ROOT = Path(__file__).parents[3]
-README, CAPTIONERS = ROOT / "config" / "README.md", ROOT / "docs" / "captioners.md"
-SCHEMA = ROOT / "config" / "schema.json"
+README, CAPTIONERS = PROJECT / "config" / "README.md", PROJECT / "docs" / "captioners.md"
+SCHEMA = PROJECT / "config" / "schema.json"
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FAMILIES = re.compile(r"(<!-- families -->\n).*?(<!-- end -->)", re.DOTALL)
 _READS = {

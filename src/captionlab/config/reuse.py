@@ -12,6 +12,7 @@ from typing import Any
 from captionlab.config.blocks import Block, located, without
 from captionlab.config.families import captioners, encoders
 from captionlab.config.names import hint
+from captionlab.installation import start_of
 from captionlab.plugins import facts
 from captionlab.userfiles.model_config import BESIDE, NAME, WEIGHTS, made_here, refuse_other
 
@@ -27,7 +28,7 @@ class Reused:
 
     def __init__(self, config: Block, root: Path):
         self.config, self.root, self.mistakes = config, root, list[str]()
-        self.data = root / str(config.get("data", "."))
+        self.data = start_of(root) / str(config.get("data", "."))
         # The content of config.json by section and name; empty if there is no such file.
         self.described: dict[tuple[str, str], Block] = {}
         for section, name, block in self._blocks():

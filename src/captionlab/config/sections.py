@@ -79,7 +79,7 @@ class Sections(Model):
     data: str = Field(
         ".",
         description="folder that relative paths start from, but for paths below `resources/toyworld/models/`; itself "
-        "relative to the Snakefile",
+        "relative to the checkout, or to the current folder for an installed package",
     )
     plugins: Annotated[list[FilePath], Unique()] = Field(
         [],

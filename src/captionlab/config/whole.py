@@ -14,6 +14,7 @@ from captionlab.config.references import reference_mistakes
 from captionlab.config.reuse import Reused
 from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
+from captionlab.installation import start_of
 from captionlab.plugins import PluginError, config_module, use
 
 
@@ -62,7 +63,7 @@ def _use_plugins(config: Block, root: Path) -> None:
 
     Raises ConfigError for a folder without plug-ins.
     """
-    named, data = config.get("plugins"), root / str(config.get("data", "."))
+    named, data = config.get("plugins"), start_of(root) / str(config.get("data", "."))
     folders = named if isinstance(named, list) and all(isinstance(folder, str) for folder in named) else []
     try:
         use([data / folder for folder in folders])

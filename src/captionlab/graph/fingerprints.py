@@ -23,6 +23,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from captionlab.installation import installed_packages
 from captionlab.storage.cache import cache_folder
 
 logger = logging.getLogger(__name__)
@@ -32,11 +33,13 @@ TEMPLATES = "templates"
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DAYS = 30  # for which fingerprints are kept; if they are needed later, they are computed again
 # Modules for logs, progress, GPU slots, failures, measurements, trackers and provenance of a job, the base of the
-# config's models, which only says what is wrong with a config, and modules that find plug-ins.
+# config's models, which only says what is wrong with a config, and modules that find the project
+# and plug-ins.
 PLUMBING = frozenset(
     f"captionlab.{name}"
     for name in (
         "config.model",
+        "installation",
         "jobs.failures",
         "jobs.progress",
         "jobs.provenance",
@@ -247,7 +250,9 @@ class Fingerprints:
 
     def __init__(self, root: Path, packages: Iterable[tuple[str, Path]] = ()):
         self.scripts = root / "workflow" / "scripts"
-        self.repository = Repository(root / "src", self.scripts, packages=dict(packages))
+        self.repository = Repository(
+            root / "src", self.scripts, packages={**installed_packages(root), **dict(packages)}
+        )
         folders = [Path(".snakemake", "captionlab", "code")]
         with suppress(RuntimeError):  # there is a home
             folders.insert(0, cache_folder() / "code")

@@ -17,6 +17,7 @@ from captionlab.graph.limit import cuts, limited
 from captionlab.graph.missing import MissingFiles
 from captionlab.graph.retrieving import Retrieving, retrieval
 from captionlab.graph.tagger import tagger_of
+from captionlab.installation import is_installed, start_of
 from captionlab.jobs.failures import locked
 from captionlab.storage import paths
 
@@ -42,7 +43,7 @@ class Graph(Documents):
         self.cuts = [*cuts(unlimited, limited_config)]
         whole = with_judgements(limited_config)
         self.trainings = {section: trainings(with_snapshots(config), section) for section in MODEL_SECTIONS}
-        settings = Settings(whole, str((root / whole["data"]).resolve()), self.trainings["captioners"])
+        settings = Settings(whole, str((start_of(root) / whole["data"]).resolve()), self.trainings["captioners"])
         fetching = Retrieving(retrieval(whole, named_paths(whole), root)) if whole["retrieve"] else None
         super().__init__(whole, settings, root, fetching)
         self.tagger = tagger_of(settings, root)
@@ -65,6 +66,8 @@ def lend_library(root: Path) -> None:
     Scripts read and write names of files and texts in UTF-8, whatever the locale.
     """
     os.environ["PYTHONUTF8"] = "1"
+    if is_installed(root):  # jobs run in the environment of the package
+        return
     others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     library = str(root / "src")
     os.environ["PYTHONPATH"] = os.pathsep.join([library, *(path for path in others if path not in ("", library))])

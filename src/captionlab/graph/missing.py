@@ -22,6 +22,7 @@ from captionlab.corpora.inputs import input_mistakes
 from captionlab.graph.retrieving import Retrieving
 from captionlab.graph.scores import environments
 from captionlab.graph.tagger import BUNDLED_TAGGER
+from captionlab.installation import call
 from captionlab.storage import paths
 from captionlab.userfiles.reading import absent
 
@@ -55,7 +56,7 @@ class MissingFiles:
         if keys_of:
             mistakes = [f"{', '.join(dict.fromkeys(keys))}: {text}" for text, keys in keys_of.items()]
             where = f"files are missing below {self.data}"
-            what = f"{where} (docs/data.md says where they come from; ./lab data fetches most)"
+            what = f"{where} (docs/data.md says where they come from; {call()} data fetches most)"
             raise ConfigError.listing(what, mistakes)
         if taken := [*self._taken_categories()]:
             raise ConfigError.listing("it is not clear which lists of categories are meant", taken)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config.blocks import Block
+from captionlab.installation import start_of
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import hub_models, hub_source, read_sources, serving
 from captionlab.storage import paths
@@ -15,7 +16,7 @@ from captionlab.userfiles.reading import absent
 
 def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     """Return the sources of the files that a checked config names; `root` is the folder of the Snakefile."""
-    data = (root / config["data"]).resolve()
+    data = (start_of(root) / config["data"]).resolve()
     hub = [corpus for corpus in config["corpora"].values() if "repository" in corpus]
     pairs = dict.fromkeys((str(corpus["repository"]), str(corpus["revision"])) for corpus in hub)
     places = [below(path, data) for path in named]

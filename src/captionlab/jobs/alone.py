@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[3]
+from captionlab.installation import PROJECT
 
 
 def job_alone(script: Path, arguments: Sequence[str]) -> Any:
@@ -43,7 +43,7 @@ def job_alone(script: Path, arguments: Sequence[str]) -> Any:
             group_settings=GroupSettings(),
             storage_provider_settings={},
         )
-        workflow.include(ROOT / "Snakefile", overwrite_default_target=True)
+        workflow.include(PROJECT / "Snakefile", overwrite_default_target=True)
         rule = _rule_of(workflow.rules, script, dict((key, value) for key, _, value in given).get("rule"))
         if lacking := sorted(rule.wildcard_names - wildcards.keys()):
             raise SystemExit(f"rule {rule.name} needs the wildcard {lacking[0]}: add {lacking[0]}=VALUE")

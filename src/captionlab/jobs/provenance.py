@@ -17,11 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from captionlab import installation
 from captionlab.jobs.programs import program_environment
 from captionlab.storage import paths
 from captionlab.storage.files import digest, names_digest, replacing
-
-CHECKOUT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
@@ -169,18 +168,23 @@ def _describe() -> dict[str, Any]:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return a file's path for provenance, relative to the checkout if the file lies below it."""
-    return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
+    """Return a file's path for provenance, relative to the checkout if the file lies below it or is installed."""
+    return str(installation.name_of(Path(path)))
 
 
 def file_of(name: str) -> Path:
-    """Return the file of a name in provenance, in the run's folder or in the checkout."""
-    return Path(name) if Path(name).exists() else CHECKOUT / name
+    """Return the file of a name in provenance, in the run's folder or of captionlab."""
+    return Path(name) if Path(name).exists() else installation.file_of(Path(name))
 
 
 def commit() -> str:
-    """Return the commit of the workflow, with a plus if tracked files were changed; "unknown" outside a checkout."""
-    git = ["git", "-C", str(Path(__file__).parent)]
+    """Return the commit of the workflow, with a plus if tracked files were changed.
+
+    An installed package has no commit, so its version is returned, as in `v0.2.0`. Elsewhere it is "unknown".
+    """
+    if installation.is_installed():  # a repository around it would be another one
+        return f"v{installation.version()}"
+    git = ["git", "-C", str(installation.PROJECT)]
     head = [*git, "rev-parse", "--short=12", "HEAD"]
     found = subprocess.run(head, capture_output=True, encoding="utf-8", check=False, env=program_environment())
     if found.returncode:

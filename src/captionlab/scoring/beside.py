@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from captionlab.evaluation.summary import Result
+from captionlab.installation import PROJECT
 from captionlab.scoring.measuring import CORPUS, InMemory, Material, scores_of, table_results
-from captionlab.storage.paths import CATEGORIES, RESOURCES
+from captionlab.storage.paths import CATEGORIES
 from captionlab.storage.schemas import CAPTION_KEY, IMAGES
 from captionlab.storage.tables import write_table
 from captionlab.userfiles.ids import known_id
@@ -77,7 +78,7 @@ def chair_results(materials: Sequence[Material], objects: str | PathLike[str], s
     ]
     reference_tags = tagged([key for key, _ in references], [text for _, text in references])
     for one in materials:
-        inputs = InMemory(one, {"objects": "coco"}, {"categories": str(RESOURCES.parent / CATEGORIES["coco"])})
+        inputs = InMemory(one, {"objects": "coco"}, {"categories": str(PROJECT / CATEGORIES["coco"])})
         inputs.objects = {CORPUS: rows}
         inputs.reference_tags = {CORPUS: reference_tags}
         inputs.tags = {CORPUS: tagged([*one.captions], [*one.captions.values()])}
@@ -89,7 +90,7 @@ def spice_results(materials: Sequence[Material], seed: int) -> Iterator[Result]:
     from captionlab.evaluation.metrics.spice import metric as spice
     from captionlab.evaluation.spice_models import available_models, fetch_models
 
-    envs = RESOURCES.parent / "envs" / "spice"
+    envs = PROJECT / "envs" / "spice"
     with TemporaryDirectory(prefix="captionlab-") as folder:
         fetch_models(envs / "pom.xml", envs / "checksums.sha256", Path(folder, "models"))
         jars, _ = available_models(Path(folder, "models"))

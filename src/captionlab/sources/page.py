@@ -4,11 +4,11 @@
 """
 
 import re
-from pathlib import Path
 
+from captionlab.installation import PROJECT
 from captionlab.sources.table import Source, read_sources
 
-PAGE = Path(__file__).parents[3] / "docs" / "data.md"
+PAGE = PROJECT / "docs" / "data.md"
 _TABLE = re.compile(r"(<!-- sources: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

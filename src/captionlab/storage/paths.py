@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from string import Formatter
 
+from captionlab.installation import PROJECT
+
 RESULTS = "results"
 # Folder of the provenance of a run's files.
 PROVENANCE = f"{RESULTS}/provenance"
@@ -17,7 +19,7 @@ SPICE_MODELS = f"{RESULTS}/spice/models"
 ASSOCIATIONS = f"{RESULTS}/language/associations.parquet"
 CARD = "README.md"  # model card, beside the weights, where hubs look for it
 # Files that come with the workflow and are not part of a run.
-RESOURCES = Path(__file__).parents[3] / "resources"
+RESOURCES = PROJECT / "resources"
 # Lists of categories of objects among the resources, by their names in a config.
 CATEGORIES = {"coco": "resources/categories/coco.yaml", "toyworld": "resources/toyworld/objects.yaml"}
 TOYWORLD = "resources/toyworld"  # what drawings and models of the toy world are made from

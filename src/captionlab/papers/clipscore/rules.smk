@@ -47,7 +47,7 @@ rule tabulate_clipscore:
     input:
         correlations=clipscore_judgements("correlations", judged_labels()),
         differences=clipscore_judgements("differences", judged_labels()),
-        published=own(ROOT / "src/captionlab/papers/clipscore/published.csv"),
+        published=own(place_of("papers", "clipscore") / "published.csv"),
     output:
         tables=expand("results/reporting/clipscore/clipscore_{name}.{ending}", name=judged_tables(), ending=FORMATS),
         pictures=directory("results/reporting/clipscore/pictures"),
@@ -57,7 +57,7 @@ rule tabulate_clipscore:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -72,7 +72,7 @@ rule tabulate_clipscore:
     message:
         "make the tables of the clipscore paper"
     script:
-        "../../../../workflow/scripts/tabulate_paper.py"
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
 
 
 def clipscore_evidence():

@@ -154,7 +154,7 @@ if discritune:
         group:
             "reporting"
         conda:
-            "../../../../envs/captionlab.yaml"
+            f"{ROOT}/envs/captionlab.yaml"
         threads: 1
         resources:
             mem_mb=4000,
@@ -171,7 +171,7 @@ if discritune:
         message:
             "measure the numbers of the discritune paper"
         script:
-            "../../../../workflow/scripts/summarise_paper.py"
+            f"{ROOT}/workflow/scripts/summarise_paper.py"
 
 
 def discritune_tables():
@@ -252,7 +252,7 @@ rule tabulate_discritune:
         unpack(measured_inputs),
         unpack(answer_inputs),
         unpack(association_inputs),
-        published=own(ROOT / "src/captionlab/papers/discritune/published.csv"),
+        published=own(place_of("papers", "discritune") / "published.csv"),
     output:
         tables=expand(
             "results/reporting/discritune/discritune_{name}.{ending}", name=discritune_tables(), ending=FORMATS
@@ -264,7 +264,7 @@ rule tabulate_discritune:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -283,7 +283,7 @@ rule tabulate_discritune:
     message:
         "make the tables of the discritune paper"
     script:
-        "../../../../workflow/scripts/tabulate_paper.py"
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
 
 
 def finetuned_captioners(wildcards=None):
@@ -322,7 +322,7 @@ rule plot_discritune:
         summary="results/reporting/summary.parquet" if discritune else [],
         training=expand("results/captioners/{captioner}/training.parquet", captioner=finetuned_captioners()),
         answers=expand("results/study/{participants}/answers.parquet", participants=participants()),
-        published=own(ROOT / "src/captionlab/papers/discritune/published.csv"),
+        published=own(place_of("papers", "discritune") / "published.csv"),
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("discritune", "results/figures/discritune_{name}{ending}", figure_labels()),
@@ -331,7 +331,7 @@ rule plot_discritune:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -351,7 +351,7 @@ rule plot_discritune:
     message:
         "draw the figures of the discritune paper"
     script:
-        "../../../../workflow/scripts/plot_paper.py"
+        f"{ROOT}/workflow/scripts/plot_paper.py"
 
 
 def discritune_evidence():

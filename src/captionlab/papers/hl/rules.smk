@@ -61,7 +61,7 @@ rule summarise_hl:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -74,7 +74,7 @@ rule summarise_hl:
     message:
         "measure the numbers of the hl paper"
     script:
-        "../../../../workflow/scripts/summarise_paper.py"
+        f"{ROOT}/workflow/scripts/summarise_paper.py"
 
 
 rule tabulate_hl:
@@ -88,7 +88,7 @@ rule tabulate_hl:
     input:
         values="results/reporting/hl/values.parquet",
         differences="results/reporting/hl/differences.parquet",
-        published=own(ROOT / "src/captionlab/papers/hl/published.csv"),
+        published=own(place_of("papers", "hl") / "published.csv"),
     output:
         tables=[f"results/reporting/hl/hl_baselines.{ending}" for ending in FORMATS],
         pictures=directory("results/reporting/hl/pictures"),
@@ -98,7 +98,7 @@ rule tabulate_hl:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -112,7 +112,7 @@ rule tabulate_hl:
     message:
         "make the table of the hl paper"
     script:
-        "../../../../workflow/scripts/tabulate_paper.py"
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
 
 
 def hl_evidence():

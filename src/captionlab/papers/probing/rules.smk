@@ -160,7 +160,7 @@ rule summarise_probing:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=8000,
@@ -188,7 +188,7 @@ rule summarise_probing:
     message:
         "measure the numbers of the probing paper"
     script:
-        "../../../../workflow/scripts/summarise_paper.py"
+        f"{ROOT}/workflow/scripts/summarise_paper.py"
 
 
 def cosines(wildcards):
@@ -263,7 +263,7 @@ rule tabulate_probing:
         original_alignment=of_probing("results/evaluation/{captioner}/{evaluation}/alignment.parquet", originals()),
         images=expand("results/corpora/{corpus}/images.parquet", corpus=probing_corpora()),
         matching=lambda wildcards: [graph.examined_scorers()[name] for name in examined_probing_scorers()],
-        published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
+        published=own(place_of("papers", "probing") / "published.csv"),
     output:
         tables=expand("results/reporting/probing/probing_{name}.{ending}", name=probing_tables(), ending=FORMATS),
         pictures=directory("results/reporting/probing/pictures"),
@@ -273,7 +273,7 @@ rule tabulate_probing:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -297,7 +297,7 @@ rule tabulate_probing:
     message:
         "make the tables of the probing paper"
     script:
-        "../../../../workflow/scripts/tabulate_paper.py"
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
 
 
 rule plot_probing:
@@ -308,7 +308,7 @@ rule plot_probing:
         patterns=of_probing("results/language/{captioner}/{evaluation}/patterns.parquet", first_trainings()),
         unigrams=of_probing("results/language/{captioner}/{evaluation}/unigrams.parquet", first_trainings()),
         tags=of_probing("results/language/{captioner}/{evaluation}/tags.parquet", first_trainings()),
-        published=own(ROOT / "src/captionlab/papers/probing/published.csv"),
+        published=own(place_of("papers", "probing") / "published.csv"),
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("probing", "results/figures/probing_{name}{ending}", PROBING_FIGURES),
@@ -317,7 +317,7 @@ rule plot_probing:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -332,7 +332,7 @@ rule plot_probing:
     message:
         "draw the figures of the probing paper"
     script:
-        "../../../../workflow/scripts/plot_paper.py"
+        f"{ROOT}/workflow/scripts/plot_paper.py"
 
 
 def probing_evidence():

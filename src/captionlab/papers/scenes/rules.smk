@@ -87,7 +87,7 @@ rule summarise_scenes:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -100,7 +100,7 @@ rule summarise_scenes:
     message:
         "measure the numbers of the scenes paper"
     script:
-        "../../../../workflow/scripts/summarise_paper.py"
+        f"{ROOT}/workflow/scripts/summarise_paper.py"
 
 
 def example_inputs(wildcards):
@@ -149,7 +149,7 @@ rule tabulate_scenes:
         pmi="results/ablation/pmi.parquet",
         coverage="results/ablation/coverage.parquet",
         splits="results/ablation/splits.parquet",
-        published=own(ROOT / "src/captionlab/papers/scenes/published.csv"),
+        published=own(place_of("papers", "scenes") / "published.csv"),
     output:
         tables=expand("results/reporting/scenes/scenes_{name}.{ending}", name=SCENES_TABLES, ending=FORMATS),
         pictures=directory("results/reporting/scenes/pictures"),
@@ -159,7 +159,7 @@ rule tabulate_scenes:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -174,7 +174,7 @@ rule tabulate_scenes:
     message:
         "make the tables of the scenes paper"
     script:
-        "../../../../workflow/scripts/tabulate_paper.py"
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
 
 
 rule plot_scenes:
@@ -185,7 +185,7 @@ rule plot_scenes:
         differences="results/reporting/scenes/differences.parquet",
         densities="results/attention/densities.parquet",
         blocks=of_both("results/attention/{captioner}/blocks.parquet"),
-        published=own(ROOT / "src/captionlab/papers/scenes/published.csv"),
+        published=own(place_of("papers", "scenes") / "published.csv"),
         style=own(ROOT / "config/plotting.yaml"),
     output:
         **figures("scenes", "results/figures/scenes_{name}{ending}", SCENES_FIGURES),
@@ -194,7 +194,7 @@ rule plot_scenes:
     group:
         "reporting"
     conda:
-        "../../../../envs/captionlab.yaml"
+        f"{ROOT}/envs/captionlab.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -209,7 +209,7 @@ rule plot_scenes:
     message:
         "draw the figures of the scenes paper"
     script:
-        "../../../../workflow/scripts/plot_paper.py"
+        f"{ROOT}/workflow/scripts/plot_paper.py"
 
 
 def scenes_evidence():

@@ -1,0 +1,25 @@
+"""`captionlab status`: which files of a run are made, which jobs would run and why, and how long they took."""
+
+import argparse
+
+from captionlab.commands.workflow import SNAKEFILE, check_configs, snakemake_or_help
+from captionlab.reporting.documents.costs import measured_jobs
+from captionlab.reporting.documents.plan import read_plan, status_text
+
+parted = snakemake_or_help
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments of the command, which are options of Snakemake."""
+    parser.usage = "captionlab status [options and targets of Snakemake]"
+    parser.description = (
+        "Show what is made, what would run and why, and how long it took last time. Give the options of the run, such "
+        "as --configfile mine.yaml --directory runs/mine. Nothing is run, and a run in progress is not disturbed."
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the plan of a run. Raises ValueError if a config file is missing."""
+    check_configs(arguments.passed)
+    plan = read_plan([*SNAKEFILE, *arguments.passed])
+    print(status_text(plan, measured_jobs(plan.folder / "results")), end="")

@@ -1,0 +1,68 @@
+"""`captionlab tables`: the tables and figures of a config, by Snakemake."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from captionlab.commands.workflow import check_configs, run_snakemake, snakemake_or_help
+from captionlab.storage import paths
+
+parted = snakemake_or_help
+# Snakemake looks for new jobs once in such a span for each job that ended; the default of 1 s keeps a processor busy.
+_PACE = ["--cores", "all", "--max-jobs-per-timespan", "300/3s"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments of the command, which are options of Snakemake and --limit."""
+    parser.usage = "captionlab tables [--limit N] [options and targets of Snakemake]"
+    parser.description = (
+        "Make every table and figure of a config, by default of the toy world, in the folder results/. All options of "
+        "Snakemake are known: --configfile mine.yaml, --directory runs/mine, --dry-run (what would run), --cores 4."
+    )
+    parser.add_argument("--limit", metavar="N", help="for a first look: use N images of each split")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the workflow and print where its tables are. Raises ValueError if not all was made."""
+    check_configs(arguments.passed)
+    options, limit = without_limit(arguments.passed)
+    if run_snakemake(arguments_of_run(options, limit)):
+        raise ValueError("not all was made, see above; docs/troubleshooting.md explains common errors")
+    if not options or (options[0] == "--directory" and len(options) == 2):
+        tables = Path(*options[1:], paths.TABLES)
+        print(f"captionlab: tables are in {tables}/ (open index.html), figures beside in figures/", file=sys.stderr)
+
+
+def without_limit(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part words into options of Snakemake and a value of the config for the last `--limit N`, if there is one.
+
+    Raises ValueError if N is missing.
+    """
+    options, limit, rest = list[str](), list[str](), [*words]
+    while rest:
+        word = rest.pop(0)
+        if word == "--limit":
+            if not rest:
+                raise ValueError("--limit needs a number of images")
+            limit = [f"limit={rest.pop(0)}"]
+        elif word.startswith("--limit="):
+            limit = [word.removeprefix("--")]
+        elif word.startswith("--config="):
+            options += word.split("=", 1)
+        else:
+            options.append(word)
+    return options, limit
+
+
+def arguments_of_run(options: Sequence[str], limit: Sequence[str]) -> list[str]:
+    """Return all arguments of Snakemake, for which the limit is a value of the config.
+
+    In a terminal bars show the run and its rules. Elsewhere, and with a logger of the user's own, lines are plain.
+    """
+    has_logger = any(option.startswith("--logger") for option in options)
+    added = [*_PACE, *(["--logger", "rich"] if sys.stdout.isatty() and not has_logger else [])]
+    configs = [at for at, option in enumerate(options) if option in ("--config", "-C")]
+    if limit and configs:  # Snakemake knows its last --config alone
+        return [*added, *options[: configs[-1] + 1], *limit, *options[configs[-1] + 1 :]]
+    return [*(["--config", *limit] if limit else []), *added, *options]

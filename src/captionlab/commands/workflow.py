@@ -1,0 +1,51 @@
+"""Snakemake with the workflow of this installation, and the options that commands add to it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from captionlab.installation import PROJECT
+
+SNAKEFILE = ["--snakefile", str(PROJECT / "Snakefile")]
+_CONFIG_FILES = ("--configfile", "--configfiles")
+
+
+def snakemake_or_help(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part words into a question for help and options of Snakemake."""
+    asked = [word for word in words if word in ("-h", "--help")]
+    return asked[:1], [*words]
+
+
+def run_snakemake(arguments: Sequence[str]) -> int:
+    """Run Snakemake in this process and return its exit status.
+
+    Raises ValueError if Snakemake could not start jobs: it does not quote the path of Python.
+    """
+    from snakemake.cli import main
+
+    if " " in sys.executable:
+        raise ValueError(f"Snakemake starts no jobs by {sys.executable}; install where no path has a blank")
+    try:
+        main([*SNAKEFILE, *arguments])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def check_configs(words: Sequence[str]) -> None:
+    """Raise ValueError if a config file among options of Snakemake is missing: Snakemake would show a traceback."""
+    is_config = False
+    for word in words:
+        option, equals, value = word.partition("=")
+        if word in _CONFIG_FILES:
+            is_config = True
+            continue
+        if equals and option in _CONFIG_FILES:
+            is_config, word = True, value
+        elif word.startswith("-"):
+            is_config = False
+        if is_config and (not Path(word).exists() or Path(word).is_dir()):
+            raise ValueError(
+                f"there is no config file {word}; two dashes come before targets, "
+                "as in --configfile mine.yaml -- results/tables/"
+            )
