@@ -33,8 +33,8 @@ def intervals(values: ArrayLike, images: Sequence[object] | None = None, *, seed
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"values have the shape {array.shape}; an interval needs a list of at least one number")
-    if array.dtype == object:
-        raise ValueError("values are no numbers; leave out missing values")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"values are {array.dtype} and must be numbers or booleans; leave out missing values")
     keys = np.arange(len(array)).astype(str) if images is None else np.array([str(image) for image in images])
     if len(keys) != len(array):
         raise ValueError(f"there are {len(array)} values and {len(keys)} images; give the image of each value")

@@ -4,16 +4,20 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from captionlab.images.locations import LOCATION
 from captionlab.jobs.provenance import written
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, SUMMARY
 from captionlab.storage.tables import TableSchema, damage_named, read_metadata, read_table
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 # Rules whose only inputs among the tables of features are the features that the captioner reads.
 CAPTIONING = ("generate_captions", "generate_shard")
@@ -99,12 +103,25 @@ class Run:
 
     def references(self, corpus: str) -> pd.DataFrame:
         """Return the references of a corpus with the columns image_id, split, caption_index and caption."""
-        if corpus not in self.corpora:
-            raise RunError(f"{self.folder} has no corpus {corpus!r}; it has {_listed(self.corpora)}")
+        self._check_corpus(corpus)
         images = self._read(paths.corpus("images", corpus), IMAGES, ["image_id", "split"])
         return self._read(paths.corpus("captions", corpus), CAPTIONS).merge(images, on="image_id")[
             ["image_id", "split", "caption_index", "caption"]
         ]
+
+    def image(self, corpus: str, image_id: str) -> "Image":
+        """Return an image of a corpus as an image of Pillow: upright, in RGB.
+
+        Raises RunError if the corpus has no such image, and OSError if its file is gone.
+        """
+        from captionlab.images.pixels import open_image
+
+        self._check_corpus(corpus)
+        file = self.folder / paths.corpus("images", corpus)
+        rows = pq.read_table(file, columns=["image_id", *LOCATION], filters=[("image_id", "==", image_id)]).to_pylist()
+        if not rows:
+            raise RunError(f"{corpus!r} has no image {image_id!r}; `references` and `captions` have the ids")
+        return open_image({**rows[0], "path": rows[0]["path"] and str(self.folder / rows[0]["path"])})
 
     def scores(self, captioner: str, evaluation: str, table: str) -> pd.DataFrame:
         """Return the scores of single captions in a table, such as nlg, retrieval, chair, clipscore or alignment.
@@ -178,6 +195,10 @@ class Run:
 
     def _names(self, pattern: str, name: Any) -> list[str]:
         return sorted({name(path) for path in self.folder.glob(pattern)})
+
+    def _check_corpus(self, corpus: str) -> None:
+        if corpus not in self.corpora:
+            raise RunError(f"{self.folder} has no corpus {corpus!r}; it has {_listed(self.corpora)}")
 
     def _evaluations_of(self, captioner: str) -> list[str]:
         """Return the evaluations with captions of a captioner. Raises RunError if there are none."""
