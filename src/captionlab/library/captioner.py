@@ -35,8 +35,7 @@ class ImageCaptioner:
     model: Captioner[Any]
     tokenizer: Tokenizer
     encoder: Encoder | None = None
-    patches: bool = False
-    """whether the captioner reads a vector for each place of an image"""
+    patches: bool = False  # whether the captioner reads a vector for each place of an image
 
     def caption(
         self, images: Sequence[AnyImage], decoding: Mapping[str, Any] | None = None, *, seed: int = 0
