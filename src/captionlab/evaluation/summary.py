@@ -217,19 +217,26 @@ def comparison_columns(
         if against is None or (against, place) not in found:
             continue
         other = found[against, place]
-        result.check_images(other)
-        low, high = paired_interval([result], [[other]])
-        shares = [one.shares > 0 for one in (result, other) if one.shares is not None]
-        if result.metric == "P@1" and result.captions == other.captions == len(result.images):
-            test, p_value = "exact McNemar", mcnemar_p_value(*shares)
-        else:
-            # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
-            differences = (result.resampled - other.resampled).round(3)
-            test, p_value = "paired bootstrap", bootstrap_p_value(differences)
-        difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
-        tested = {"p_value": p_value, "test": test, "n": len(result.images)}
-        rows.append({**_where([result]), "against": against, **difference, **tested})
+        rows.append({**_where([result]), "against": against, **compared(result, other)})
     return {name: [row[name] for row in rows] for name in COMPARISONS.columns}
+
+
+def compared(result: Result, other: Result) -> dict[str, Any]:
+    """Return the columns of COMPARISONS about the difference of two results: its value, interval and test, and n.
+
+    P@1 of one caption per image is tested by the exact test of McNemar, every other metric by the paired bootstrap over
+    images. Raises ValueError if the results are on different images.
+    """
+    result.check_images(other)
+    low, high = paired_interval([result], [[other]])
+    shares = [one.shares > 0 for one in (result, other) if one.shares is not None]
+    if result.metric == "P@1" and result.captions == other.captions == len(result.images):
+        test, p_value = "exact McNemar", mcnemar_p_value(*shares)
+    else:
+        # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
+        test, p_value = "paired bootstrap", bootstrap_p_value((result.resampled - other.resampled).round(3))
+    difference = {"difference": result.value - other.value, "ci_low": low, "ci_high": high}
+    return {**difference, "p_value": p_value, "test": test, "n": len(result.images)}
 
 
 def _by_place(results: Iterable[Result]) -> dict[tuple[str, Any], Result]:
