@@ -88,7 +88,11 @@ def signature(function: Any, name: str) -> str:
     returned = ast.unparse(tree.returns).strip("'")
     parameters = list(_parameters(tree.args))
     whole = f"{name}({', '.join(parameters)}) -> {returned}"
-    return whole if len(whole) <= WIDTH else "\n".join([f"{name}(", *(f"    {one}," for one in parameters), f") -> {returned}"])
+    return (
+        whole
+        if len(whole) <= WIDTH
+        else "\n".join([f"{name}(", *(f"    {one}," for one in parameters), f") -> {returned}"])
+    )
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:
