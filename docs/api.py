@@ -17,11 +17,13 @@ from captionlab.library.intervals import Interval
 from captionlab.library.retrieval import Retrieval
 from captionlab.library.rewards import CaptionReward
 from captionlab.library.runs import Run
+from captionlab.scoring.scores import Options
 
 PAGE = Path(__file__).parent / "api.md"
 _REFERENCE = re.compile(r"(<!-- reference -->\n).*?(<!-- end -->)", re.DOTALL)
-# What functions return; each follows the function.
-RETURNED = {
+# What functions take or return; each follows the function.
+CLASSES = {
+    "compare": Options,
     "open_run": Run,
     "intervals": Interval,
     "retrieve": Retrieval,
@@ -34,13 +36,13 @@ WIDTH = 110
 
 
 def reference() -> str:
-    """Return the Markdown of the reference: functions, and the classes of the objects that they return."""
+    """Return the Markdown of the reference: functions, and the classes of the objects that they take or return."""
     parts = []
     for name in NAMES:
         function = getattr(captionlab, name)
         parts += [f"### captionlab.{name}", _described(function, f"captionlab.{name}")]
-        if name in RETURNED:
-            parts += [f"### {RETURNED[name].__name__}", *_class(RETURNED[name])]
+        if name in CLASSES:
+            parts += [f"### {CLASSES[name].__name__}", *_class(CLASSES[name])]
     return "\n" + "\n\n".join(parts) + "\n\n"
 
 

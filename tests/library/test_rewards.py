@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from support.hub_models import hub_model
 from support.published_models import write_blip_matcher
 from support.tiny_run import CORPUS, ENCODER, MODELS
 
@@ -92,6 +93,32 @@ def test_a_reward_function_of_trl(run, data):
     assert found == reward(data.ids, CAPTIONS).tolist()
     assert function(prompts=["?"] * 4, completions=CAPTIONS, **columns) == found
     assert function.__name__ == "cider"
+
+
+def test_trl_trains_by_a_reward(run, data, tmp_path):
+    trl = pytest.importorskip("trl")
+    from datasets import Dataset
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    folder = hub_model("smolvlm", tmp_path)
+    reward, asked = load_reward("similarity", encoder=run.model("encoders", ENCODER)), []
+
+    def watched(*arguments, **columns):
+        asked.append((columns["image"], reward.for_trl()(*arguments, **columns)))
+        return asked[-1][1]
+
+    turn = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "a photo of"}]}]
+    rows = [{"prompt": turn, "image": run.image(CORPUS, name)} for name in data.ids]
+    sizes = {"num_generations": 2, "max_completion_length": 4, "per_device_train_batch_size": 4}
+    arguments = trl.GRPOConfig(str(tmp_path / "out"), max_steps=1, use_cpu=True, report_to="none", seed=1, **sizes)
+    model = AutoModelForImageTextToText.from_pretrained(folder)
+    processor = AutoProcessor.from_pretrained(folder)
+    trainer = trl.GRPOTrainer(model, watched, arguments, Dataset.from_list(rows), processing_class=processor)
+    trainer.train()
+    [(images, rewards)] = asked
+    assert len(images) == len(rewards) == 4
+    assert all(isinstance(value, float) for value in rewards)
+    assert trainer.state.log_history[0]["reward"] == pytest.approx(np.mean(rewards), rel=1e-3)
 
 
 @pytest.mark.parametrize(

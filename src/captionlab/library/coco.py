@@ -23,9 +23,9 @@ def coco_results(run: Run, captioner: str, evaluation: str, corpus: str | None =
     there.
     """
     captions = exported(run, captioner, evaluation, corpus)
+    captions["image_id"] = pd.Series(_ids(captions["image_id"].tolist()), dtype=object)
     columns = ["image_id", "caption"] + ["caption_index"] * bool(captions["image_id"].duplicated().any())
-    rows = captions[columns].to_dict("records")
-    return [{**row, "image_id": name} for row, name in zip(rows, _ids(captions["image_id"]), strict=True)]
+    return captions[columns].to_dict("records")
 
 
 def coco_references(run: Run, captions: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
