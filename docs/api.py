@@ -74,7 +74,7 @@ def _fields(tree: ast.ClassDef) -> Iterator[str]:
     """Yield a list item for each public field with a meaning below it."""
     for field, meaning in zip(tree.body, tree.body[1:], strict=False):
         described = isinstance(meaning, ast.Expr) and isinstance(meaning.value, ast.Constant)
-        if isinstance(field, ast.AnnAssign) and described:
+        if isinstance(field, ast.AnnAssign) and described and "init=False" not in ast.unparse(field):
             yield f"* `{ast.unparse(field.target)}`: {' '.join(str(meaning.value.value).split())}"
 
 

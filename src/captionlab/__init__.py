@@ -27,7 +27,10 @@ def __getattr__(name: str) -> Any:
         return version("captionlab")
     if name not in _API:
         raise AttributeError(f"captionlab has no {name!r}; it has {', '.join(_API)}")
-    return getattr(import_module(_API[name]), name)
+    from captionlab.library.installed import models_needed
+
+    with models_needed(f"captionlab.{name}"):
+        return getattr(import_module(_API[name]), name)
 
 
 def __dir__() -> list[str]:

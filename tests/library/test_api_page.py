@@ -4,7 +4,10 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
+
+import pytest
 
 import captionlab
 from captionlab.commands.main import main
@@ -48,3 +51,12 @@ def test_the_examples_run(tiny_run, tmp_path, monkeypatch, capsys):
     program, *arguments = shlex.split(command)
     assert (program, main(arguments)) == ("captionlab", 0)
     assert len(read_caption_file("captions.json")) == 8
+
+
+@pytest.mark.parametrize("name", ["load_captioner", "load_reward"])
+def test_a_call_without_its_packages_says_what_to_install(monkeypatch, name):
+    module = {"load_captioner": "captioner", "load_reward": "rewards"}[name]
+    monkeypatch.delitem(sys.modules, f"captionlab.library.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match=rf"captionlab\.{name} needs torch.*captionlab\[workflow\]"):
+        getattr(captionlab, name)

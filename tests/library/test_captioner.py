@@ -91,27 +91,44 @@ def test_long_work_shows_its_progress_and_short_work_nothing(run, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_captioner_that_reads_regions_is_refused(tmp_path):
+def test_a_captioner_that_reads_regions_is_refused(tmp_path, answers):
     model, _ = BUILT["vinvl"]()
     save_captioner(model, TOKENIZER, tmp_path / "vinvl")
-    with pytest.raises(ValueError, match="regions and tags"):
+    with pytest.raises(ValueError, match="regions and tags") as failure:
         load_captioner(tmp_path / "vinvl")
+    answers.hold("a VinVL as an object", failure.value, "vinvl")
 
 
 @pytest.mark.parametrize(
-    ("load", "part"),
+    ("given", "load", "part"),
     [
-        (lambda run, _: load_captioner(run, "clipcup"), "captioners; it has clipcap"),
-        (lambda run, _: load_captioner(run), "clipcap, human"),
-        (lambda run, folder: load_captioner(folder), "config.json"),
-        (lambda run, _: load_captioner(MODELS / "toy-clipcap-coco"), "encoder"),
-        (lambda run, _: load_captioner(run, CAPTIONER).caption([]), "no images"),
-        (lambda run, folder: load_captioner(run, CAPTIONER).caption([folder / "a.png"]), "image 0"),
-        (lambda run, folder: load_captioner(run, CAPTIONER).caption(folder / "a.png"), "list"),
-        (lambda run, folder: load_captioner(run, CAPTIONER).caption([folder], {"kind": "greedy"}), "max_tokens"),
-        (lambda run, folder: load_captioner(run, CAPTIONER).caption([folder], {"kind": "dream"}), "dream"),
+        ("a captioner that is not in the run", lambda run, _: load_captioner(run, "clipcup"), "clipcap"),
+        ("a run without a captioner's name", lambda run, _: load_captioner(run), "clipcap, human"),
+        ("a folder without a captioner", lambda run, folder: load_captioner(folder), "config.json"),
+        ("a ClipCap without its encoder", lambda run, _: load_captioner(run.folder / "alone"), "encoder"),
+        ("no image", lambda run, _: load_captioner(run, CAPTIONER).caption([]), "no images"),
+        (
+            "a file that is not there",
+            lambda run, folder: load_captioner(run, CAPTIONER).caption([folder / "a.png"]),
+            "image 0",
+        ),
+        ("one image in place of a list", lambda run, folder: load_captioner(run, CAPTIONER).caption(folder), "list"),
+        (
+            "a decoding without `max_tokens`",
+            lambda run, folder: load_captioner(run, CAPTIONER).caption([folder], {"kind": "greedy"}),
+            "max_tokens",
+        ),
+        (
+            "a decoding of an unknown kind",
+            lambda run, folder: load_captioner(run, CAPTIONER).caption([folder], {"kind": "dream"}),
+            "dream",
+        ),
     ],
 )
-def test_what_does_not_fit_is_refused(run, tmp_path, load, part):
-    with pytest.raises(ValueError, match=part):
-        load(run, tmp_path)
+def test_what_does_not_fit_is_refused(tiny_run, tmp_path, answers, given, load, part):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "results").symlink_to(tiny_run / "results")
+    (tmp_path / "run" / "alone").symlink_to(MODELS / "toy-clipcap-coco")
+    with pytest.raises(ValueError, match=part) as failure:
+        load(open_run(tmp_path / "run"), tmp_path)
+    answers.hold(given, failure.value, part)

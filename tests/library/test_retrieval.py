@@ -53,18 +53,20 @@ def test_images_after_the_last_block_are_not_scored():
 
 
 @pytest.mark.parametrize(
-    ("captions", "images", "options", "part"),
+    ("given", "captions", "images", "options", "part"),
     [
-        (["a cat"], np.eye(1), {}, "encoder"),
-        (np.eye(2), np.eye(3), {}, "targets"),
-        (np.eye(2), np.eye(2), {"targets": [0, 5]}, "targets are 0 to 5"),
-        (np.eye(2), np.ones((2, 3)), {}, "2 numbers, and of images 3"),
-        (np.ones(2), np.eye(2), {}, "shape"),
-        (np.eye(2), np.zeros((2, 2)), {}, "not a direction"),
-        (np.eye(2), np.eye(2), {"protocol": "file-order"}, "candidates"),
-        (["a cat"], np.eye(1), {"encoder": "nowhere"}, "nowhere"),
+        ("texts without an encoder", ["a cat"], np.eye(1), {}, "encoder"),
+        ("another number of images than captions", np.eye(2), np.eye(3), {}, "targets"),
+        ("targets that are no rows", np.eye(2), np.eye(2), {"targets": [0, 5]}, "targets are 0 to 5"),
+        ("embeddings of two sizes", np.eye(2), np.ones((2, 3)), {}, "2 numbers, and of images 3"),
+        ("embeddings that are one vector", np.ones(2), np.eye(2), {}, "shape"),
+        ("embeddings of length 0", np.eye(2), np.zeros((2, 2)), {}, "not a direction"),
+        ("more candidates than images", np.eye(2), np.eye(2), {"protocol": "file-order"}, "candidates"),
+        ("a protocol that is not there", np.eye(2), np.eye(2), {"protocol": "set"}, "file-order, random"),
+        ("a folder without an encoder", ["a cat"], np.eye(1), {"encoder": "nowhere"}, "nowhere"),
     ],
 )
-def test_what_does_not_fit_is_refused(captions, images, options, part):
-    with pytest.raises(ValueError, match=part):
+def test_what_does_not_fit_is_refused(answers, given, captions, images, options, part):
+    with pytest.raises(ValueError, match=part) as failure:
         retrieve(captions, images, **options)
+    answers.hold(given, failure.value, part)

@@ -122,23 +122,54 @@ def test_trl_trains_by_a_reward(run, data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("load", "part"),
+    ("given", "load", "part"),
     [
-        (lambda run: load_reward("cidre"), "cider"),
-        (lambda run: load_reward("sum"), "sum"),
-        (lambda run: load_reward("questions"), "corpus"),
-        (lambda run: load_reward("cider"), "references"),
-        (lambda run: load_reward("accuracy"), "encoder"),
-        (lambda run: load_reward("scorer"), "scorer"),
-        (lambda run: load_reward("scorer", scorer=MODELS / "toy-lxmert"), "regions"),
-        (lambda run: load_reward("scorer", scorer=run.model("captioners", "clipcap")), "scorer"),
-        (lambda run: load_reward("accuracy", encoder=run.model("encoders", ENCODER), candidates=9), "candidates"),
-        (lambda run: load_reward("accuracy", encoder=run.model("encoders", ENCODER), score="best"), "score"),
-        (lambda run: load_reward("cider", references={"a": "a cat"}), "'a' are a text"),
-        (lambda run: load_reward("cider", references={"a": ["a cat"]})(["b"], ["a cat"]), "'b'"),
-        (lambda run: load_reward("cider", references={"a": ["a cat"]})(["a"], ["a cat", "a"]), "1 images and 2"),
+        ("a reward that is not there", lambda run: load_reward("cidre"), "cider"),
+        ("a sum of rewards outside of a training", lambda run: load_reward("sum"), "sum"),
+        ("questions outside of a training", lambda run: load_reward("questions"), "corpus"),
+        ("CIDEr without references", lambda run: load_reward("cider"), "references"),
+        ("accuracy without an encoder", lambda run: load_reward("accuracy"), "encoder"),
+        ("a scorer without its folder", lambda run: load_reward("scorer"), "scorer"),
+        (
+            "a scorer of regions",
+            lambda run: load_reward("scorer", scorer=run.folder / "models" / "toy-lxmert"),
+            "regions",
+        ),
+        (
+            "a captioner in place of a scorer",
+            lambda run: load_reward("scorer", scorer=run.model("captioners", "clipcap")),
+            "scorer",
+        ),
+        (
+            "a number of candidates",
+            lambda run: load_reward("accuracy", encoder=run.model("encoders", ENCODER), candidates=9),
+            "candidates",
+        ),
+        (
+            "a score that is not there",
+            lambda run: load_reward("accuracy", encoder=run.model("encoders", ENCODER), score="best"),
+            "score",
+        ),
+        (
+            "references that are a text",
+            lambda run: load_reward("cider", references={"a": "a cat"}),
+            "'a' are a text",
+        ),
+        (
+            "an image without references",
+            lambda run: load_reward("cider", references={"a": ["a cat"]})(["b"], ["a cat"]),
+            "'b'",
+        ),
+        (
+            "fewer images than captions",
+            lambda run: load_reward("cider", references={"a": ["a cat"]})(["a"], ["a cat", "a"]),
+            "1 images and 2",
+        ),
     ],
 )
-def test_what_does_not_fit_is_refused(run, load, part):
-    with pytest.raises(ValueError, match=part):
-        load(run)
+def test_what_does_not_fit_is_refused(tiny_run, tmp_path, answers, given, load, part):
+    (tmp_path / "results").symlink_to(tiny_run / "results")
+    (tmp_path / "models").symlink_to(MODELS)
+    with pytest.raises(ValueError, match=part) as failure:
+        load(open_run(tmp_path))
+    answers.hold(given, failure.value, part)

@@ -16,7 +16,7 @@ from captionlab.storage import paths
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import write_table
 
-MODELS = Path(__file__).parents[2] / paths.MODELS
+MODELS = paths.RESOURCES / "toyworld" / "models"
 CORPUS, ENCODER, CAPTIONER, EVALUATION, OTHER = "drawings", "clip", "clipcap", "main", "sampled"
 DECODINGS: dict[str, dict[str, Any]] = {
     EVALUATION: {"kind": "beam", "beams": 3, "max_tokens": 20, "stop": "."},

@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
 from captionlab.evaluation.metrics.retrieval.metric import ranks, unit_length
+from captionlab.library.installed import models_needed
 from captionlab.library.intervals import Interval, intervals
 
 if TYPE_CHECKING:
     from captionlab.library.images import AnyImage
+
+Protocol = Literal["full", "file-order", "random"]
+PROTOCOLS = get_args(Protocol)
 
 
 class Retrieval(NamedTuple):
@@ -30,7 +34,7 @@ def retrieve(
     encoder: str | os.PathLike[str] | None = None,
     *,
     targets: Sequence[int] | None = None,
-    protocol: Literal["full", "file-order", "random"] = "full",
+    protocol: Protocol = "full",
     candidates: int = 100,
     seed: int = 0,
     device: str | None = None,
@@ -58,6 +62,12 @@ def retrieve(
         raise ValueError(
             f"targets are {chosen_rows.min()} to {chosen_rows.max()}; rows of images are below {len(pictures)}"
         )
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"protocol is {protocol!r}; it must be {', '.join(PROTOCOLS)}")
+    if protocol != "full" and candidates > len(pictures):
+        raise ValueError(
+            f"there are {len(pictures)} images; set `candidates` to {len(pictures)} or less, it is {candidates}"
+        )
     if texts.shape[1] != pictures.shape[1]:
         raise ValueError(f"embeddings of captions have {texts.shape[1]} numbers, and of images {pictures.shape[1]}")
     copies = pd.Series(chosen_rows).groupby(chosen_rows).cumcount().to_numpy()
@@ -76,8 +86,9 @@ def _embedded(
     if texts is None or pictures is None:
         if encoder is None:
             raise ValueError("texts and images need an encoder; name its folder, or give embeddings as numpy arrays")
-        from captionlab.jobs.scripting import device as best_device
-        from captionlab.library.images import embed, open_encoder
+        with models_needed("retrieval by texts or images"):
+            from captionlab.jobs.scripting import device as best_device
+            from captionlab.library.images import embed, open_encoder
 
         model = open_encoder(encoder, device or best_device())
         texts = model.embed_texts(list(captions)).cpu().numpy() if texts is None else texts

@@ -117,7 +117,7 @@ def _block(kind: str, options: Mapping[str, Any], **names: str) -> dict[str, Any
 def _retrieval(kind: str, folder: Any, options: Mapping[str, Any], device: str) -> Rewarding:
     """Return a reward by an encoder, whose candidates are the distinct images of a call."""
     if other := options.keys() & {"candidates", "hard_negatives"}:
-        raise ValueError(f"{other.pop()} is for trainings; here the candidates are the distinct images of a call")
+        raise ValueError(f"`{min(other)}` is a key of trainings; here the candidates are the distinct images of a call")
     block = _block(kind, {"candidates": 2, **options}, retriever=str(folder))
     model = open_encoder(folder, device)
     scale = model.logit_scale if block["score"] == "scaled-cosine" else 1.0
@@ -170,9 +170,7 @@ def _of_texts(
     def reward(images: Sequence[Any], captions: Sequence[str], rows: torch.Tensor) -> torch.Tensor:
         names = [str(image) for image in images]
         if unknown := [name for name in names if name not in row_of] if facts.references else []:
-            raise ValueError(
-                f"image {unknown[0]!r} has no references; the reward {kind!r} has been given {len(row_of)} images"
-            )
+            raise ValueError(f"image {unknown[0]!r} has no references; there are references of {len(row_of)} images")
         of_images = torch.tensor([row_of.get(name, 0) for name in names], device=device)[rows]
         return built(ImageBatch(of_images[:, None], of_images), captions)[0]
 

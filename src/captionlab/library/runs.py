@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from captionlab.images.locations import LOCATION
 from captionlab.jobs.provenance import written
+from captionlab.library.installed import models_needed
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, SUMMARY
 from captionlab.storage.tables import TableSchema, damage_named, read_metadata, read_table
@@ -114,7 +115,8 @@ class Run:
 
         Raises RunError if the corpus has no such image, and OSError if its file is gone.
         """
-        from captionlab.images.pixels import open_image
+        with models_needed("an image of a run"):
+            from captionlab.images.pixels import open_image
 
         self._check_corpus(corpus)
         file = self.folder / paths.corpus("images", corpus)
@@ -134,7 +136,7 @@ class Run:
             there = self._names(paths.evaluation("*", captioner, evaluation), lambda path: path.stem)
             there += ["nlg"] if (self.folder / paths.scores("nlg", captioner, evaluation)).is_file() else []
             raise RunError(
-                f"the captions of {captioner!r} for {evaluation!r} have no scores {table!r}; there are "
+                f"the captions of {captioner!r} for {evaluation!r} have no scores {table!r}; they have "
                 f"{_listed(there)}. {_made_by(file)}"
             )
         with damage_named(self.folder / file):
