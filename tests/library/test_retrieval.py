@@ -55,6 +55,7 @@ def test_images_after_the_last_block_are_not_scored():
 @pytest.mark.parametrize(
     ("given", "captions", "images", "options", "part"),
     [
+        ("a text in place of a list", "a cat", np.eye(5), {"encoder": "nowhere"}, "list"),
         ("texts without an encoder", ["a cat"], np.eye(1), {}, "encoder"),
         ("another number of images than captions", np.eye(2), np.eye(3), {}, "targets"),
         ("targets that are no rows", np.eye(2), np.eye(2), {"targets": [0, 5]}, "targets are 0 to 5"),

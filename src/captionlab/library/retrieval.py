@@ -51,37 +51,43 @@ def retrieve(
     (`random`). Ties go to the right image. `device` is cpu or cuda; by default a GPU is used if there is one. Raises
     ValueError if numbers of captions and images, or sizes of embeddings, do not fit.
     """
-    texts, pictures = _embedded(captions, images, encoder, device)
-    chosen_rows = np.arange(len(texts)) if targets is None else np.asarray(targets, dtype=np.int64)
-    if len(chosen_rows) != len(texts) or (targets is None and len(texts) != len(pictures)):
-        raise ValueError(
-            f"there are {len(texts)} captions, {len(pictures)} images and {len(chosen_rows)} targets; give one caption "
-            "for each image, or the row number of the image of each caption as `targets`"
-        )
-    if len(chosen_rows) and not 0 <= chosen_rows.min() <= chosen_rows.max() < len(pictures):
-        raise ValueError(
-            f"targets are {chosen_rows.min()} to {chosen_rows.max()}; rows of images are below {len(pictures)}"
-        )
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol is {protocol!r}; it must be {', '.join(PROTOCOLS)}")
+    texts, pictures = _embedded(captions, images, encoder, device)
+    rows = _rows_of_images(texts, pictures, targets)
     if protocol != "full" and candidates > len(pictures):
         raise ValueError(
             f"there are {len(pictures)} images; set `candidates` to {len(pictures)} or less, it is {candidates}"
         )
+    copies = pd.Series(rows).groupby(rows).cumcount().to_numpy()
+    options: dict[str, Any] = {"candidates": candidates, "copies": copies, "seed": seed, "corpus": "images"}
+    rank, sizes, chosen = ranks(texts, rows, pictures, protocol, **options)
+    numbers = {"caption": np.arange(len(rows)), "image": rows, "rank": rank, "candidates": sizes, "chosen": chosen}
+    table = pd.DataFrame(numbers)[rank > 0].reset_index(drop=True)
+    return Retrieval(intervals((table["rank"] == 1).to_numpy(), table["image"].tolist()), table)
+
+
+def _rows_of_images(texts: np.ndarray, pictures: np.ndarray, targets: Sequence[int] | None) -> np.ndarray:
+    """Return the row of the image of each caption. Raises ValueError if numbers or sizes do not fit."""
+    rows = np.arange(len(texts)) if targets is None else np.asarray(targets, dtype=np.int64)
+    if len(rows) != len(texts) or (targets is None and len(texts) != len(pictures)):
+        raise ValueError(
+            f"there are {len(texts)} captions, {len(pictures)} images and {len(rows)} targets; give one caption for "
+            "each image, or the row number of the image of each caption as `targets`"
+        )
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(pictures):
+        raise ValueError(f"targets are {rows.min()} to {rows.max()}; rows of images are below {len(pictures)}")
     if texts.shape[1] != pictures.shape[1]:
         raise ValueError(f"embeddings of captions have {texts.shape[1]} numbers, and of images {pictures.shape[1]}")
-    copies = pd.Series(chosen_rows).groupby(chosen_rows).cumcount().to_numpy()
-    options: dict[str, Any] = {"candidates": candidates, "copies": copies, "seed": seed, "corpus": "images"}
-    rank, sizes, chosen = ranks(texts, chosen_rows, pictures, protocol, **options)
-    table = pd.DataFrame({"image": chosen_rows, "rank": rank, "candidates": sizes, "chosen": chosen})
-    table = table.rename_axis("caption").reset_index()[rank > 0].reset_index(drop=True)
-    return Retrieval(intervals((table["rank"] == 1).to_numpy(), table["image"].tolist()), table)
+    return rows
 
 
 def _embedded(
     captions: Any, images: Any, encoder: str | os.PathLike[str] | None, device: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the embeddings of captions and images, of length 1."""
+    if isinstance(captions, str):
+        raise ValueError("captions is a text; give a list of texts")
     texts, pictures = (value if isinstance(value, np.ndarray) else None for value in (captions, images))
     if texts is None or pictures is None:
         if encoder is None:
