@@ -25,7 +25,7 @@ def coco_results(run: Run, captioner: str, evaluation: str, corpus: str | None =
     captions = exported(run, captioner, evaluation, corpus)
     captions["image_id"] = pd.Series(_ids(captions["image_id"].tolist()), dtype=object)
     columns = ["image_id", "caption"] + ["caption_index"] * bool(captions["image_id"].duplicated().any())
-    return captions[columns].to_dict("records")
+    return [dict(zip(columns, row, strict=True)) for row in captions[columns].itertuples(index=False, name=None)]
 
 
 def coco_references(run: Run, captions: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
