@@ -5,7 +5,6 @@ captionlab` takes no time.
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
 # Each name of the API -> the module that defines it.
@@ -24,6 +23,8 @@ __all__ = [*_API, "__version__"]
 def __getattr__(name: str) -> Any:
     """Import a name of the API. Raises AttributeError for any other name."""
     if name == "__version__":
+        from importlib.metadata import version  # takes longer to import than all else here
+
         return version("captionlab")
     if name not in _API:
         raise AttributeError(f"captionlab has no {name!r}; it has {', '.join(_API)}")

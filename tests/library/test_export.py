@@ -3,9 +3,11 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 from support.tiny_run import CAPTIONER, CORPUS, EVALUATION, OTHER, TEST_IMAGES
 
+import captionlab
 from captionlab.commands.main import main
 from captionlab.generation.captions import read_caption_file
 from captionlab.library.runs import open_run
@@ -41,6 +43,14 @@ def test_captions_and_references_can_be_read_again(tiny_run, tmp_path):
     written = {(row["image_id"], row["caption"]) for row in document["annotations"]}
     assert written == set(references[["image_id", "caption"]].itertuples(index=False, name=None))
     assert len({row["id"] for row in document["annotations"]}) == len(document["annotations"])
+
+
+def test_exported_files_are_scored_as_the_tables_of_the_run(tiny_run, tmp_path):
+    files = [tmp_path / name for name in ("captions.json", "references.json")]
+    assert export(tiny_run, "--output", files[0], "--references", files[1]) == 0
+    run = open_run(tiny_run)
+    tables = run.captions(CAPTIONER, CORPUS, EVALUATION), run.references(CORPUS).query("split == 'test'")
+    pd.testing.assert_frame_equal(captionlab.score(*files, ["cider"]), captionlab.score(*tables, ["cider"]))
 
 
 def test_standard_output(tiny_run, capsys):
