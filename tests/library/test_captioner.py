@@ -86,9 +86,13 @@ def test_a_captioner_of_the_hub_reads_pixels(run, tmp_path):
     assert captions == [processor.tokenizer.decode(one, skip_special_tokens=True).strip() for one in tokens]
 
 
-def test_long_work_shows_its_progress_and_short_work_nothing(run, capsys):
-    load_captioner(run, CAPTIONER).caption([run.image(CORPUS, run.captions("human")["image_id"][0])])
+def test_long_work_shows_its_progress_and_short_work_nothing(run, capsys, monkeypatch):
+    captioner, images = load_captioner(run, CAPTIONER), [run.image(CORPUS, run.captions("human")["image_id"][0])]
+    captioner.caption(images)
     assert capsys.readouterr().err == ""
+    monkeypatch.setattr("captionlab.library.captioner.PATIENCE", 0.0)
+    captioner.caption(images)
+    assert "images: 0 of 1" in capsys.readouterr().err
 
 
 def test_a_captioner_that_reads_regions_is_refused(tmp_path, answers):
