@@ -11,7 +11,7 @@ from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics.nlg.metric import meteor_process
 from captionlab.evaluation.ptb import tokenize
 from captionlab.evaluation.summary import Result, compared, mean_interval
-from captionlab.scoring.matching import check_complete, matched
+from captionlab.scoring.matching import Key, check_complete, matched
 from captionlab.scoring.measuring import DEFAULT, METRICS, NLG, WRITTEN, InMemory, Material, nlg_results, table_results
 from captionlab.scoring.texts import Texts, read_texts
 from captionlab.statistics.multiple import holm
@@ -108,7 +108,7 @@ def measure(captions: Mapping[str, Any], references: Any, options: Options) -> d
         with ExitStack() as stack:
             # METEOR loads while texts are tokenised.
             meteor = stack.enter_context(meteor_process()) if "meteor" in options.wanted else None
-            materials = _materials(sources, texts, options, bool(needs_java))
+            materials = _materials(sources, texts, options)
             results = [*nlg_results(materials, options.wanted, meteor, options.seed)] if {*NLG} & {*needs_java} else []
         for name in options.wanted:
             if name not in NLG:
@@ -119,7 +119,7 @@ def measure(captions: Mapping[str, Any], references: Any, options: Options) -> d
     return {name: [result for result in results if result.job.captioner == name] for name in captions}
 
 
-def _materials(sources: Mapping[str, Texts], references: Texts, options: Options, is_tokenised: bool) -> list[Material]:
+def _materials(sources: Mapping[str, Texts], references: Texts, options: Options) -> list[Material]:
     """Return what is scored. Raises ValueError if captions and references are not about the same images."""
     every = {image: texts for image, texts in references.of_images.items() if texts}
     if not every:
@@ -129,21 +129,30 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
     kept = {image: every[image] for image in every if image in described or not options.captioned_only}
     for name, texts in sources.items():
         check_complete(texts, captions[name], kept, references.name)
-    written = [text for of_image in kept.values() for text in of_image]
-    asked = [*written, *(text for of_source in captions.values() for text in of_source.values())]
-    # One process of the tokeniser for all texts, and each different text once.
-    tokens = dict(zip(different := [*dict.fromkeys(asked)], tokenize(different), strict=True)) if is_tokenised else {}
-    of_references = {image: [tokens.get(text, "") for text in of_image] for image, of_image in kept.items()}
+    of_references = _tokens(
+        {(image, n): text for image, texts in kept.items() for n, text in enumerate(texts)}, options
+    )
     return [
         Material(
             captioner=name,
             captions=of_source,
-            tokens={key: tokens.get(text, "") for key, text in of_source.items()},
+            tokens=_tokens(of_source, options),
             written=kept,
-            references=of_references,
+            references={image: [of_references[image, n] for n in range(len(texts))] for image, texts in kept.items()},
         )
         for name, of_source in captions.items()
     ]
+
+
+def _tokens(texts: Mapping[Key, str], options: Options) -> dict[Key, str]:
+    """Return the tokens of texts, joined by spaces; no tokens if no metric reads them.
+
+    As in the workflow, references have a process of the tokeniser, and so have the captions of each captioner: at the
+    end of a text, the tokeniser looks at the beginning of the next text.
+    """
+    is_read = any(name not in WRITTEN for name in options.wanted)
+    tokens = tokenize([*texts.values()]) if is_read else [""] * len(texts)
+    return dict(zip(texts, tokens, strict=True))
 
 
 def _of_table(name: str, materials: Sequence[Material], options: Options) -> list[Result]:
