@@ -93,27 +93,27 @@ def signature(function: Any, name: str) -> str:
     return (
         whole
         if len(whole) <= WIDTH
-        else "\n".join([f"{name}(", *(f"    {one}," for one in parameters), f") -> {returned}"])
+        else "\n".join([f"{name}(", *(f"    {parameter}," for parameter in parameters), f") -> {returned}"])
     )
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:
     """Yield the parameters of a function without self, with types and defaults."""
     missing = [None] * (len(arguments.args) - len(arguments.defaults))
-    for one, default in zip(arguments.args, [*missing, *arguments.defaults], strict=True):
-        if one.arg != "self":
-            yield _parameter(one, default)
+    for argument, default in zip(arguments.args, [*missing, *arguments.defaults], strict=True):
+        if argument.arg != "self":
+            yield _parameter(argument, default)
     if arguments.kwonlyargs:
         yield "*"
-    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(one, default)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _parameter(argument, default)
     if arguments.kwarg:
         yield f"**{_parameter(arguments.kwarg, None)}"
 
 
-def _parameter(one: ast.arg, default: ast.expr | None) -> str:
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
     """Return a parameter, without the quotes around a type that is imported for type checkers only."""
-    text = re.sub(r": '([^']+)'", r": \1", ast.unparse(one))
+    text = re.sub(r": '([^']+)'", r": \1", ast.unparse(argument))
     return text if default is None else f"{text} = {ast.unparse(default)}"
 
 

@@ -140,12 +140,12 @@ class Run:
                 f"{_listed(there)}. {_made_by(file)}"
             )
         with damage_named(self.folder / file):
-            found = pq.read_table(self.folder / file)
-        if "captioner" in found.column_names:
-            found = found.filter(pc.field("captioner") == captioner).drop_columns("captioner")
-            if not len(found):
+            rows = pq.read_table(self.folder / file)
+        if "captioner" in rows.column_names:
+            rows = rows.filter(pc.field("captioner") == captioner).drop_columns("captioner")
+            if not len(rows):
                 raise RunError(f"{self.folder / file} has no scores of {captioner!r}")
-        return found.to_pandas()
+        return rows.to_pandas()
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of results/tables by its name without ending, as `table1_metrics`; numbers are not rounded."""
