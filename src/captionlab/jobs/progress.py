@@ -4,6 +4,8 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -14,6 +16,8 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 _counts: Counter[str] = Counter()
 _counting = Lock()
+# Seconds before progress is shown.
+_delay: ContextVar[float] = ContextVar("delay", default=0.0)
 
 
 def count(what: str) -> None:
@@ -37,6 +41,16 @@ def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterato
     yield from Bar(items, desc=what, total=total)
 
 
+@contextmanager
+def shown_after(seconds: float) -> Iterator[None]:
+    """Show progress in the block only of work that takes longer than these seconds."""
+    token = _delay.set(seconds)
+    try:
+        yield
+    finally:
+        _delay.reset(token)
+
+
 class Bar(tqdm):
     """A tqdm bar on a terminal; elsewhere it prints a line at most every ten seconds."""
 
@@ -45,6 +59,7 @@ class Bar(tqdm):
         on_terminal = sys.stderr.isatty()
         look = {
             "file": sys.stderr,
+            "delay": _delay.get(),
             "mininterval": 0.1 if on_terminal else 10,
             "maxinterval": 10,
             "ascii": not on_terminal,
