@@ -1,7 +1,7 @@
 """Checks of RO-Crates without a network: the JSON-LD context comes from the package rocrate."""
 
-from importlib.resources import files
 import json
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 

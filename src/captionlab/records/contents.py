@@ -67,16 +67,18 @@ class Contents:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        for name, missing in ((paths.TABLES, "no tables"), (paths.CONFIG, "no config")):
+        for name, advice in (
+            (paths.TABLES, "name a folder in which `snakemake results/tables/` ended"),
+            (paths.CONFIG, "an earlier version of captionlab made it; run it again with `--forcerun collect_tables`"),
+        ):
             if not (folder / name).exists():
-                raise ValueError(
-                    f"{folder} has {missing} ({name}); name a folder in which `snakemake results/tables/` ended; if an "
-                    "earlier version of captionlab made it, run that once more"
-                )
+                raise ValueError(f"there is no {name} in {folder}; {advice}")
         self.config: dict[str, Any] = read_yaml(folder / paths.CONFIG)
         self.jobs = self._jobs_behind(paths.TABLES)
         if not self.jobs:
-            raise ValueError(f"{folder / paths.PROVENANCE} does not say how {paths.TABLES} was made; run it once more")
+            raise ValueError(
+                f"{folder / paths.PROVENANCE} does not say how {paths.TABLES} was made; delete that, and run again"
+            )
 
     def _jobs_behind(self, output: str) -> list[RecordedJob]:
         """Return the jobs that a file was made by, through all files that they read, in the order of their ends."""
@@ -144,6 +146,12 @@ class Contents:
             yield str(path.relative_to(self.folder)), not images and path.stem not in quoting
         yield from ((name, True) for name in SUMMARIES if (self.folder / name).is_file())
 
+    @property
+    def caveats(self) -> list[str]:
+        """Return the caveats on all numbers of the run."""
+        facts = (job.made["params"].get("provenance", {}) for job in self.jobs)
+        return sorted({caveat for known in facts for caveat in known.get("caveats", [])})
+
     # ------------------------------------------------------------------------------------------------------ names
     @property
     def _data(self) -> str:
@@ -159,7 +167,7 @@ class Contents:
 
     def public_config(self) -> dict[str, Any]:
         """Return the config with `data` and other paths relative, so that it names no folder of this machine."""
-        return {**_public(self.config), "data": DATA if os.path.isabs(self._data) else self._data}
+        return {**public_value(self.config), "data": DATA if os.path.isabs(self._data) else self._data}
 
 
 def sha256(path: Path) -> str:
@@ -173,18 +181,19 @@ def without_home(text: str) -> str:
     return re.sub(r"(?<![\w./~-])/(?:home|Users)/[^/\s'\"]+", "~", text.replace(str(Path.home()), "~"))
 
 
-def _quotes(path: Path) -> bool:
-    return any(QUOTING in row for row in read_records(path)[:1])
-
-
-def _public(value: Any) -> Any:
+def public_value(value: Any) -> Any:
+    """Return a value of a config or of a JSON file with absolute paths replaced and home folders written as ~."""
     if isinstance(value, Mapping):
-        return {key: _public(inner) for key, inner in value.items()}
+        return {key: public_value(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_public(inner) for inner in value]
+        return [public_value(inner) for inner in value]
     if isinstance(value, str):
         return _stand_in(value) if os.path.isabs(value) and "\n" not in value else without_home(value)
     return value
+
+
+def _quotes(path: Path) -> bool:
+    return any(QUOTING in row for row in read_records(path)[:1])
 
 
 def _stand_in(path: str) -> str:

@@ -4,7 +4,7 @@ The profile is specified at https://www.researchobject.org/workflow-run-crate/pr
 """
 
 import mimetypes
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import StringIO
@@ -41,6 +41,7 @@ UNLICENSED = "The authors of this run have not stated a licence; ask them before
 CONFIG, LOCK, SNAKEFILE, README = "config.yaml", "requirements.lock", "Snakefile", "README.md"
 MODELS = ("captioners", "encoders", "scorers")  # folders of results that have weights
 SHIPPED = (paths.RESOURCES.name, "CITATION.cff", "config", "src", "workflow")  # inputs that come with the workflow
+OF_MODELS = (".safetensors", ".json", ".md", ".txt")  # endings of weights, configs, tokenizers and cards
 DONE = "http://schema.org/CompletedActionStatus"
 
 
@@ -87,8 +88,8 @@ class Crate:
         self._entities: dict[str, Any] = {}
         self._describe(notes)
         workflow = self._workflow()
-        steps = self._files_and_steps(workflow)
-        self._run(workflow, steps)
+        self._copy_files()
+        self._run(workflow, self._steps(workflow))
         self._readme()
 
     # ------------------------------------------------------------------------------------------------ description
@@ -168,7 +169,7 @@ class Crate:
 
     # ------------------------------------------------------------------------------------------------------ files
     def _file(self, name: str) -> Any:
-        """Return the entity of a file of the run: a file of the crate if it was copied, or else only its description."""
+        """Return the entity of a file of the run. A file that was not copied has only a description."""
         if name not in self._entities:
             self._entities[name] = self._named(self.contents.files[name])
         return self._entities[name]
@@ -191,43 +192,36 @@ class Crate:
             self.named[public] = int(facts["contentSize"])
         return self._add(f"#{public}", "CreativeWork", name=public, **facts)
 
-    def _copied_names(self) -> Iterable[str]:
-        yield from self.contents.captions()
+    def _copy_files(self) -> None:
+        names = self.contents.captions()
         if self.models:
-            for section in MODELS:
-                folder = self.contents.folder / paths.RESULTS / section
-                files = (
-                    path
-                    for path in sorted(folder.rglob("*"))
-                    if path.suffix in (".safetensors", ".json", ".md", ".txt")
-                )
-                yield from (str(path.relative_to(self.contents.folder)) for path in files)
+            folders = (self.contents.folder / paths.RESULTS / section for section in MODELS)
+            files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in OF_MODELS)
+            names += [str(path.relative_to(self.contents.folder)) for path in files]
+        names += [name for name, allowed in self.contents.tables() if allowed]
+        entities = {name: self._copy(name) for name in names}
+        self.tables["hasPart"] = _single([entities[name] for name in names if name.startswith(f"{paths.TABLES}/")])
+        self._entities[paths.TABLES] = self.tables
 
     # ------------------------------------------------------------------------------------------------------- jobs
-    def _files_and_steps(self, workflow: Any) -> list[Any]:
-        for name in self._copied_names():
-            self._copy(name)
-        for name, allowed in self.contents.tables():
-            if allowed:
-                entity = self._copy(name)
-                if name.startswith(paths.TABLES):
-                    self.tables.append_to("hasPart", entity)
-        self._entities[paths.TABLES] = self.tables
-        return [
-            self._step(workflow, rule, position, [job for job in self.contents.jobs if job.made["rule"] == rule])
-            for position, rule in enumerate(dict.fromkeys(job.made["rule"] for job in self.contents.jobs), 1)
-        ]
-
-    def _step(self, workflow: Any, rule: str, position: int, jobs: list[RecordedJob]) -> list[Any]:
-        """Add a rule as a step and a tool of the workflow, and its jobs; return the executions of the step."""
-        commit = str(jobs[-1].made["commit"])
-        address = f"{self.repository}/tree/{commit.rstrip('+')}#rule-{rule}"
-        about = {"name": f"rule {rule}", "url": self.repository, "softwareVersion": commit}
-        tool = self.crate.add(SoftwareApplication(self.crate, address, about))
-        step = self._add(f"#step-{rule}", "HowToStep", name=rule, position=str(position), workExample={"@id": tool.id})
-        workflow.append_to("hasPart", tool)
-        workflow.append_to("step", step)
-        return [self._execution(job, step, tool) for job in jobs]
+    def _steps(self, workflow: Any) -> list[Any]:
+        """Add each rule as a step and a tool of the workflow, and its jobs; return the executions of all steps."""
+        steps, tools, executions = [], [], []
+        by_rule = defaultdict[str, list[RecordedJob]](list)
+        for job in self.contents.jobs:
+            by_rule[job.made["rule"]].append(job)
+        for position, (rule, jobs) in enumerate(by_rule.items(), 1):
+            commit = str(jobs[-1].made["commit"])
+            address = f"{self.repository}/tree/{commit.rstrip('+')}#rule-{rule}"
+            about = {"name": f"rule {rule}", "url": self.repository, "softwareVersion": commit}
+            tool = self.crate.add(SoftwareApplication(self.crate, address, about))
+            about = {"name": rule, "position": str(position), "workExample": {"@id": tool.id}}
+            step = self._add(f"#step-{rule}", "HowToStep", **about)
+            steps.append(step)
+            tools.append(tool)
+            executions += [self._execution(job, step, tool) for job in jobs]
+        workflow["hasPart"], workflow["step"] = _single(tools), _single(steps)
+        return executions
 
     def _execution(self, job: RecordedJob, step: Any, tool: Any) -> Any:
         made = job.made
@@ -253,7 +247,7 @@ class Crate:
         control = {"name": f"run of {made['rule']}", "instrument": {"@id": step.id}, "object": {"@id": action.id}}
         return self._add(f"#execution-{job.name}", "ControlAction", **control, actionStatus=DONE)
 
-    def _run(self, workflow: Any, steps: list[Any]) -> None:
+    def _run(self, workflow: Any, executions: list[Any]) -> None:
         starts = [job.started or job.ended for job in self.contents.jobs]
         captions = [self._file(name) for name in self.contents.captions()]
         times = {
@@ -282,7 +276,7 @@ class Crate:
             name="Snakemake runs the jobs",
             instrument={"@id": engine.id},
             agent=self.author,
-            object=[execution for executions in steps for execution in executions],
+            object=executions,
             result={"@id": run.id},
             actionStatus=DONE,
             **times,
@@ -296,6 +290,7 @@ class Crate:
             name=contents.config.get("name", "unnamed"),
             repository=self.repository,
             commits=self.commits,
+            caveats=contents.caveats,
             uncommitted=any(commit.endswith("+") for commit in self.commits),
             jobs=len(contents.jobs),
             copied=self.copied,
