@@ -65,7 +65,7 @@ def test_files_have_digests_and_jobs_their_files(crate, run):
 
 
 def public_name(run):
-    (name,) = [name for name in Contents(run).inputs if name != "CITATION.cff"]
+    (name,) = Contents(run).own_inputs
     return Contents(run).public_name(name).rpartition("/")[2]
 
 
@@ -124,6 +124,11 @@ def test_wrong_input_is_named(tmp_path, answers, capsys):
 
     answers.hold("`captionlab crate` of a folder without tables", said(tmp_path), paths.TABLES)
     answers.hold("`--output` that is there", said(run, "--output", tmp_path / "there"), "there is there already")
+    remade = run / paths.provenance(job="generate_captions/mine/main")
+    made = remade.read_text()
+    remade.write_text(json.dumps({**json.loads(made), "outputs": {paths.captions("mine", "main"): "0"}}))
+    answers.hold("captions that were made again after the tables", said(run), paths.captions("mine", "main"))
+    remade.write_text(made)
     (run / paths.CONFIG).unlink()
     answers.hold("a run of an earlier version, without its config", said(run), paths.CONFIG)
 

@@ -27,6 +27,7 @@ SUMMARIES = tuple(paths.reporting(f"{name}.parquet") for name in ("summary", "co
 # What tables with images have in them: an image itself, or a link to a file of it.
 IMAGES = (b"data:image", f"{paths.PICTURES}/".encode())
 QUOTING = "reference"  # the column of tables that quote reference captions
+SHIPPED = (paths.RESOURCES.name, "CITATION.cff", "config", "src", "workflow")  # inputs that come with the workflow
 PRIVATE = "inputs"  # folder, below `data`, that stands for the folders of absolute paths
 DATA = "data"  # folder of data in a config whose own has an absolute path
 
@@ -61,8 +62,8 @@ class RecordedFile:
 class Contents:
     """Jobs and files behind the tables of a run. `folder` holds results/.
 
-    Raises ValueError if the folder has no finished tables, no record of its config or of the jobs, or if a file of
-    provenance is damaged.
+    Raises ValueError if the folder has no finished tables, no record of its config or of the jobs, if its tables are
+    out of date, or if a file of provenance is damaged.
     """
 
     def __init__(self, folder: Path):
@@ -81,7 +82,10 @@ class Contents:
             )
 
     def _jobs_behind(self, output: str) -> list[RecordedJob]:
-        """Return the jobs that a file was made by, through all files that they read, in the order of their ends."""
+        """Return the jobs that a file was made by, through all files that they read, in the order of their ends.
+
+        Raises ValueError if a file was made again after a job had read it.
+        """
         makers = defaultdict[str, list[tuple[Path, dict[str, Any]]]](list)
         for path, made in records(self.folder):
             for name in made["outputs"]:
@@ -89,6 +93,11 @@ class Contents:
         ahead, found = [(output, "")], dict[Path, dict[str, Any]]()
         while ahead:
             name, seen = ahead.pop()
+            if name in makers and seen not in ("", *(made["outputs"][name] for _, made in makers[name])):
+                raise ValueError(
+                    f"{self.folder / name} was made again after {output}, or after files that that was made from; run "
+                    "`snakemake results/tables/` to its end"
+                )
             for at in (name, *map(str, Path(name).parents)):  # some outputs are folders
                 for path, made in makers.get(at, ()):
                     if path not in found and (at != name or seen in ("", made["outputs"][at])):
@@ -125,6 +134,11 @@ class Contents:
         written = {name for job in self.jobs for name in job.made["outputs"]}
         read = {name for job in self.jobs for name in job.made["inputs"]} - written
         return sorted(name for name in read if not any(str(folder) in written for folder in Path(name).parents))
+
+    @property
+    def own_inputs(self) -> list[str]:
+        """Return the names of the inputs that do not come with the workflow."""
+        return [name for name in self.inputs if Path(name).parts[0] not in SHIPPED]
 
     def captions(self, evaluation: str | None = None) -> list[str]:
         """Return the files with generated captions, of all evaluations or of one.

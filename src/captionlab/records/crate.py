@@ -40,7 +40,6 @@ MEDIA_TYPES = {
 UNLICENSED = "The authors of this run have not stated a licence; ask them before you use it."
 CONFIG, LOCK, SNAKEFILE, README = "config.yaml", "requirements.lock", "Snakefile", "README.md"
 MODELS = ("captioners", "encoders", "scorers")  # folders of results that have weights
-SHIPPED = (paths.RESOURCES.name, "CITATION.cff", "config", "src", "workflow")  # inputs that come with the workflow
 OF_MODELS = (".safetensors", ".json", ".md", ".txt")  # endings of weights, configs, tokenizers and cards
 DONE = "http://schema.org/CompletedActionStatus"
 
@@ -285,7 +284,7 @@ class Crate:
     # ------------------------------------------------------------------------------------------------- for people
     def _readme(self) -> None:
         contents = self.contents
-        described = {contents.public_name(name): contents.files[name] for name in contents.inputs}
+        described = {contents.public_name(name): contents.files[name] for name in contents.own_inputs}
         text = template("crate_readme.md.jinja").render(
             name=contents.config.get("name", "unnamed"),
             repository=self.repository,
@@ -296,11 +295,7 @@ class Crate:
             copied=self.copied,
             named=self.named,
             lock=(CHECKOUT / LOCK).is_file(),
-            inputs=[
-                (public, file.digest, self.named.get(public))
-                for public, file in described.items()
-                if Path(public).parts[0] not in SHIPPED
-            ],
+            inputs=[(public, file.digest, self.named.get(public)) for public, file in described.items()],
             withheld=[name for name, allowed in contents.tables() if not allowed],
         )
         about = {"name": "README", "encodingFormat": "text/markdown", "about": {"@id": "./"}}
