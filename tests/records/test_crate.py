@@ -74,6 +74,7 @@ def test_no_data_of_users_is_inside(crate):
     assert {name for name in files if name.startswith("results")} == {
         "results/captions/mine/main.parquet", "results/reporting/comparisons.parquet",
         "results/reporting/summary.parquet", "results/tables/evaluation.csv",
+        "results/tables/single.csv",
     }  # fmt: skip
     whole = b"".join(files.values())
     assert CAPTION.encode() in whole

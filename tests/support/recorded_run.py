@@ -67,6 +67,8 @@ def recorded_run(folder: Path) -> Path:
         "evaluation.csv": "captioner,metric,value\nmine,CIDEr,50\n",
         "examples.csv": f"captioner,reference,caption\nmine,{REFERENCE},{CAPTION}\n",
         "examples.md": REFERENCE,
+        "pairs.csv": f"captioner,against,caption,against_caption\nmine,human,{CAPTION},{REFERENCE}\n",
+        "single.csv": f"captioner,against,caption,against_caption\nmine,mine,{CAPTION},{CAPTION}\n",
         "shown.html": '<img src="data:image/png;base64,AA">',
         "pictures/shown-1.png": IMAGE.decode(),
     }.items():
