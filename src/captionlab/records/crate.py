@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rocrate.model import ContextEntity
-from rocrate.model.softwareapplication import SoftwareApplication
-from rocrate.rocrate import ROCrate
+from rocrate.model import ContextEntity  # type: ignore[import-untyped]
+from rocrate.model.softwareapplication import SoftwareApplication  # type: ignore[import-untyped]
+from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
 
 from captionlab.jobs.provenance import CHECKOUT
 from captionlab.records.contents import Contents, RecordedFile, RecordedJob, sha256, without_home
@@ -214,8 +214,8 @@ class Crate:
             address = f"{self.repository}/tree/{commit.rstrip('+')}#rule-{rule}"
             about = {"name": f"rule {rule}", "url": self.repository, "softwareVersion": commit}
             tool = self.crate.add(SoftwareApplication(self.crate, address, about))
-            about = {"name": rule, "position": str(position), "workExample": {"@id": tool.id}}
-            step = self._add(f"#step-{rule}", "HowToStep", **about)
+            example = {"@id": tool.id}
+            step = self._add(f"#step-{rule}", "HowToStep", name=rule, position=str(position), workExample=example)
             steps.append(step)
             tools.append(tool)
             executions += [self._execution(job, step, tool) for job in jobs]

@@ -57,7 +57,7 @@ def captioner_shipment(folder: Path, captioner: str, repository: str) -> Shipmen
     card = ModelCard((own / paths.CARD).read_text(encoding="utf-8"))
     if source == exported:
         config = json.loads((source / (ADAPTERS if ADAPTERS in names else "config.json")).read_text(encoding="utf-8"))
-        card.data.library_name = "peft" if ADAPTERS in names else "transformers"
+        card.data["library_name"] = "peft" if ADAPTERS in names else "transformers"
         loading = _loading_elsewhere(config, repository)
     else:
         loading = f"Fetch the folder: `hf download {repository} --local-dir FOLDER`.\n\n"
