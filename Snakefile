@@ -67,9 +67,9 @@ wildcard_constraints:
 onstart:
     try:
         check_results()
+        record_config(config)
     except ConfigError as mistake:
         raise WorkflowError(str(mistake)) from None
-    record_config(config)
     for cut in graph.cuts:
         logger.info(f"limit {settings.limit}: {cut}")
 

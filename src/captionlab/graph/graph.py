@@ -19,7 +19,7 @@ from captionlab.graph.limit import cuts, limited
 from captionlab.graph.missing import MissingFiles
 from captionlab.graph.retrieving import Retrieving, retrieval
 from captionlab.graph.tagger import tagger_of
-from captionlab.jobs.failures import locked
+from captionlab.jobs.failures import advice, locked
 from captionlab.storage import paths
 from captionlab.storage.files import replacing
 
@@ -63,10 +63,16 @@ def check_results() -> None:
 
 
 def record_config(config: Block) -> None:
-    """Write the whole config into the run's folder: the files of the config and the command line, merged."""
-    plain = json.loads(json.dumps(config, default=str))
-    with replacing(paths.CONFIG) as partial:
-        partial.write_text(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    """Write the whole config into the run's folder: the files of the config and the command line, merged.
+
+    Raises ConfigError if the disk is full.
+    """
+    text = yaml.safe_dump(json.loads(json.dumps(config, default=str)), sort_keys=False, allow_unicode=True)
+    try:
+        with replacing(paths.CONFIG) as partial:
+            partial.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(advice(error, paths.CONFIG) or str(error)) from error
 
 
 def lend_library(root: Path) -> None:
