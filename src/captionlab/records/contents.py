@@ -95,8 +95,7 @@ class Contents:
             name, seen = ahead.pop()
             if name in makers and seen not in ("", *(made["outputs"][name] for _, made in makers[name])):
                 raise ValueError(
-                    f"{self.folder / name} was made again after {output}; run `snakemake {output}/` to its end, so that "
-                    "the tables are those of the files"
+                    f"{self.folder / name} was made again after {output}; run `snakemake {output}/` to its end"
                 )
             for at in (name, *map(str, Path(name).parents)):  # some outputs are folders
                 for path, made in makers.get(at, ()):
