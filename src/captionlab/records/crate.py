@@ -78,7 +78,8 @@ class Crate:
         self.contents, self.models = contents, models
         self.software = read_yaml(CHECKOUT / "CITATION.cff")
         self.repository = str(self.software["repository-code"])
-        self.commits = sorted({str(job.made["commit"]) for job in contents.jobs})
+        # The commit of the last job comes last.
+        self.commits = [*dict.fromkeys(str(job.made["commit"]) for job in reversed(contents.jobs))][::-1]
         self.copied: dict[str, int] = {}
         self.named: dict[str, int] = {}
         self.crate = ROCrate(version=SPECIFICATION)
