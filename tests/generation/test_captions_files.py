@@ -173,7 +173,7 @@ def test_images_without_a_caption_are_counted_and_named(tmp_path, images):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", '[{"image_id": 1, "text": "x"}]', "a.json, entry 1: expected image_id and caption"),
+        ("a.json", '[{"image_id": 1, "words": "x"}]', "a.json, entry 1: expected image_id and caption"),
         ("a.json", '[{"image_id": 1, "caption": null}]', "entry 1: caption is None"),
         ("a.json", '[{"image_id": 1.5, "caption": ""}]', "entry 1: image_id is '1.5'"),
         ("a.json", '[{"image_id": 1, "caption": "", "caption_index": -1}]', "entry 1: caption_index is -1"),
@@ -202,10 +202,10 @@ ONE = '{"image_id": 1, "caption": "a café"}'
         ("captions by image id", "a.json", '{"42": "a dog"}', "a.json must hold a list"),
         ("a .json that was cut off", "a.json", f"[{ONE},\n{ONE[:30]}", "a.json, line 2, column"),
         ("an empty .json", "a.json", "", "a.json is empty"),
-        ("another name for the caption", "a.json", '[{"image_id": 1, "text": "a dog"}]', "entry 1"),
+        ("another name for the caption", "a.json", '[{"image_id": 1, "words": "a dog"}]', "entry 1"),
         ("an empty .csv", "a.csv", "", "a.csv, line 1"),
         ("a .csv without a header", "a.csv", "1,a dog\n2,a cat\n", "'1,a dog'"),
-        ("a .csv with another header", "a.csv", "id,caption\n1,a dog\n", "'id,caption'"),
+        ("a .csv with another header", "a.csv", "key,caption\n1,a dog\n", "'key,caption'"),
         ("a comma in a caption", "a.csv", "image_id,caption\n1,a dog, a cat\n", "a.csv, line 2 has 3 fields"),
         ("a semicolon in a caption", "a.csv", "image_id;caption\n1;a dog; a cat\n", "';'"),
         ("a quote that does not end", "a.csv", 'image_id,caption\n1,"a\ndog"\n2,"a cat\n3,x\n', "a.csv, line 4"),

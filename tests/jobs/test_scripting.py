@@ -44,7 +44,7 @@ def test_prints_and_threads(script):
         ),
         (
             "from captionlab.generation.captions import read_caption_file\nread_caption_file('mine.txt')",
-            "mine.txt: captions are read from .json, .jsonl, .csv files, not .txt",
+            "mine.txt: captions are read from .json, .jsonl, .csv, .tsv files, not .txt",
         ),
         (
             "raise PermissionError(13, 'Permission denied', 'results/x')",

@@ -16,6 +16,10 @@ from captionlab.userfiles.ids import id_text, known_id
 from captionlab.userfiles.lists import listed_texts
 from captionlab.userfiles.reading import json_line, read_json, text_lines, whole_lines
 
+# Fields of an entry for the id of the image, and for its caption or captions; the first that an entry has counts.
+IDS = ("image_id", "image", "id", "file_name")
+TEXTS = ("caption", "text", "captions", "references")
+
 
 class CaptionFileError(ValueError):
     """A file of captions cannot be read, or does not fit its corpus."""
@@ -115,16 +119,16 @@ def read_caption_file(path: str | os.PathLike[str]) -> list[tuple[str, int, str]
     """Return (image id, caption index, caption) for each entry of a file of captions.
 
     The file is in COCO's format of results (.json, a list of {"image_id", "caption"}), has one such object per line
-    (.jsonl), or is a .csv with a header, separated by commas, semicolons or tabs. Image ids are read by `id_text`, so
-    42, 42.0 and "42" are the same id. `caption_index` is optional and 0 by default. A caption that is a list written as
-    text counts as several captions with consecutive indices. Raises CaptionFileError or GivenError that names the file
-    and the entry.
+    (.jsonl), or is a .csv or .tsv with a header, separated by commas, semicolons or tabs. Other names of these fields
+    are in IDS and TEXTS. Image ids are read by `id_text`, so 42, 42.0 and "42" are the same id. `caption_index` is
+    optional and 0 by default. A caption that is a list, or a list written as text, counts as several captions with
+    consecutive indices. Raises CaptionFileError or GivenError that names the file and the entry.
     """
     if (suffix := Path(path).suffix.lower()) not in _ENTRIES:
         raise CaptionFileError(
             f"{path}: captions are read from {', '.join(_ENTRIES)} files, not {suffix or 'this one'}"
         )
-    return [caption for where, entry in _ENTRIES[suffix](path) for caption in _captions(entry, where)]
+    return [caption for where, entry in _ENTRIES[suffix](path) for caption in entry_captions(entry, where)]
 
 
 def _json_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
@@ -144,9 +148,8 @@ def _lines_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    wanted = {"image_id", "caption"}
-    header, rows = delimited(Path(path), whole_lines(path), wanted)
-    if not wanted <= {*header}:
+    header, rows = delimited(Path(path), whole_lines(path), {*IDS, *TEXTS})
+    if not ({*IDS} & {*header} and {*TEXTS} & {*header}):
         raise CaptionFileError(
             f"{path}, line 1: the header must have the columns image_id and caption, separated by commas, semicolons "
             f"or tabs; it is {','.join(header)[:80]!r}"
@@ -155,26 +158,33 @@ def _csv_entries(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
 
 
 # Readers of entries, by the suffix of the file. Each yields the place in the file, for messages, and the content.
-_ENTRIES = {".json": _json_entries, ".jsonl": _lines_entries, ".csv": _csv_entries}
+_ENTRIES = {".json": _json_entries, ".jsonl": _lines_entries, ".csv": _csv_entries, ".tsv": _csv_entries}
 
 
-def _captions(entry: Any, where: str) -> list[tuple[str, int, str]]:
-    """Return (image id, caption index, caption) for each caption of an entry."""
-    if not isinstance(entry, dict) or not {"image_id", "caption"} <= entry.keys():
+def entry_captions(entry: Any, where: str) -> list[tuple[str, int, str]]:
+    """Return (image id, caption index, caption) for each caption of an entry, a mapping with one of IDS and of TEXTS.
+
+    The text may be a list of texts. Raises CaptionFileError or GivenError, which begins with the position `where`.
+    """
+    fields = entry if isinstance(entry, dict) else {}
+    ids, texts = ([name for name in names if name in fields] for names in (IDS, TEXTS))
+    if not ids or not texts:
         raise CaptionFileError(f"{where}: expected image_id and caption, found {str(entry)[:80]}")
-    name, caption = id_text(entry["image_id"], f"{where}: image_id"), entry["caption"]
+    name, found = id_text(entry[ids[0]], f"{where}: {ids[0]}"), entry[texts[0]]
     if name is None:
-        raise CaptionFileError(f"{where}: image_id is null or empty; write the id of the image, or take the entry out")
-    if not isinstance(caption, str):
-        raise CaptionFileError(f"{where}: caption is {caption!r}; it must be a text, which may be empty")
+        raise CaptionFileError(f"{where}: {ids[0]} is null or empty; write the id of the image, or take the entry out")
+    captions = found if isinstance(found, list) else [found]
+    if not all(isinstance(caption, str) for caption in captions):
+        raise CaptionFileError(f"{where}: {texts[0]} is {found!r}; it must be a text, which may be empty")
     index = id_text(entry.get("caption_index"), f"{where}: caption_index") or "0"
     if not index.isdecimal():
         raise CaptionFileError(f"{where}: caption_index is {index}; it must be a whole number from 0")
     try:
-        f"{name}{caption}".encode()
+        f"{name}{''.join(captions)}".encode()
     except UnicodeEncodeError as error:
         raise CaptionFileError(f"{where}: holds half a character ({error}); write the file again as UTF-8") from error
-    return [(name, number, text) for number, text in enumerate(listed_texts(caption), int(index))]
+    listed = captions if isinstance(found, list) else listed_texts(found)
+    return [(name, number, text) for number, text in enumerate(listed, int(index))]
 
 
 def _rows_of(

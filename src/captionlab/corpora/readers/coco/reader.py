@@ -21,7 +21,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """
     for split, name in config["annotations"].items():
         instances = (config.get("instances") or {}).get(split)
-        objects = _coco_objects(root / instances) if instances else {}
+        objects = coco_objects(root / instances) if instances else {}
         yield from coco_entries(config, root, name, split, objects)
 
 
@@ -103,7 +103,7 @@ def _check_ids(images: Sequence[tuple[str, str, Mapping[str, Any]]]) -> None:
             )
 
 
-def _coco_objects(file: Path) -> dict[str, list[AnnotatedObject]]:
+def coco_objects(file: Path) -> dict[str, list[AnnotatedObject]]:
     """Return the objects by image id of an instances file in COCO's format."""
     expected = (
         '{"categories": [{"id", "name"}], "annotations": [{"image_id", "category_id", "bbox": [x, y, width, height]}]}'

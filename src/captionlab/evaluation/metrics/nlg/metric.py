@@ -14,6 +14,7 @@ import subprocess
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -79,7 +80,7 @@ class Texts:
     corpus: str
     captions: Mapping[Key, str]
     references: Mapping[str, list[str]]
-    meteor: Meteor
+    meteor: Meteor | None  # if METEOR is wanted
     judgements: Mapping[Key, int]  # how often people judged each caption; empty if nobody did
 
     @property
@@ -101,12 +102,14 @@ def score_corpus(
     corpus: str,
     captions: Mapping[Key, str],
     references: Mapping[str, Sequence[str]],
-    meteor: Meteor,
+    meteor: Meteor | None,
     judgements: Mapping[Key, int] | None = None,
+    scored: Sequence[Scored] | None = None,
 ) -> dict[str, Any]:
     """Return the columns of the NLG table for the captions of a captioner on a corpus.
 
-    captions: by image and index; references: by image. Both are tokens joined by spaces.
+    captions: by image and index; references: by image. Both are tokens joined by spaces. `scored` are the columns that
+    are wanted, by default all. Only METEOR needs `meteor`; it works while the others are computed.
 
     A document of CIDEr's idf is the references of an image. If `judgements` says how often each caption was judged, a
     document is the references of a judgement: the references of an image that was judged five times are five documents.
@@ -124,14 +127,19 @@ def score_corpus(
             "are made for English, so their values for these captions mean little",
             *(what, foreign, len(captions)),
         )
-    scored = {key: tokens for key, tokens in captions.items() if key[0] in usable}
-    texts = Texts(corpus, scored, usable, meteor, judgements or {})
+    described = {key: tokens for key, tokens in captions.items() if key[0] in usable}
+    texts = Texts(corpus, described, usable, meteor, judgements or {})
     count, (images, indices) = len(texts.captions), map(list, zip(*texts.captions, strict=True))
     keys = {"corpus": [corpus] * count, "image_id": images, "caption_index": indices}
     columns: dict[str, Any] = {"captioner": [captioner] * count, **keys}
-    # METEOR comes last: its process starts up meanwhile.
-    for scored_together in sorted(SCORED, key=lambda scored_together: scored_together is METEOR):
-        columns |= scored_together.score(texts)
+    with ThreadPoolExecutor(1) as pool:
+        wanted = SCORED if scored is None else scored
+        beside = [pool.submit(METEOR.score, texts)] if METEOR in wanted else []
+        for scored_together in wanted:
+            if scored_together is not METEOR:
+                columns |= scored_together.score(texts)
+        for waiting in beside:
+            columns |= waiting.result()
     logger.info("%s: %d are scored", what, count)
     return columns
 
@@ -233,20 +241,22 @@ def _judged_cider(texts: Texts) -> list[float]:
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
     # Intervals need the statistics, which Meteor.compute_score of pycocoevalcap does not return.
+    meteor = texts.meteor
+    assert meteor is not None
     answers: list[str] = []
     statistics: list[list[float]] = []
     for (image, _), pair in zip(texts.captions, texts.pairs, strict=True):
-        with _failures_named(f"METEOR failed at image {image!r} of {texts.corpus!r}", texts.meteor):
-            _write(texts.meteor, _question(*pair))
-            answers.append(_answer(texts.meteor))
+        with _failures_named(f"METEOR failed at image {image!r} of {texts.corpus!r}", meteor):
+            _write(meteor, _question(*pair))
+            answers.append(_answer(meteor))
             numbers = _numbers(answers[-1], METEOR_STATISTICS)
         statistics.append(_counted_chunks(numbers))
     # METEOR reads statistics slowly, and many captions have the same statistics.
     different = [*dict.fromkeys(answers)]
-    with _failures_named(f"METEOR failed to add up the scores of {texts.corpus!r}", texts.meteor):
-        _write(texts.meteor, " ||| ".join(["EVAL", *different]))
-        score_of = {answer: _numbers(_answer(texts.meteor), 1)[0] for answer in different}
-        _answer(texts.meteor)  # the last line is the score of all captions together
+    with _failures_named(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):
+        _write(meteor, " ||| ".join(["EVAL", *different]))
+        score_of = {answer: _numbers(_answer(meteor), 1)[0] for answer in different}
+        _answer(meteor)  # the last line is the score of all captions together
     return {"meteor": [score_of[answer] for answer in answers], "meteor_statistics": statistics}
 
 

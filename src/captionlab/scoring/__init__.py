@@ -1,0 +1,1 @@
+"""Scores of captions against references, and tests between captions, without the workflow."""
