@@ -20,7 +20,7 @@ from captionlab.config.blocks import POOL, any_of
 from captionlab.config.config_files import check_config_files
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
-from captionlab.graph.graph import Graph, Refusal, check_results, lend_library
+from captionlab.graph.graph import Graph, Refusal, check_results, lend_library, record_config
 from captionlab.graph.report import labels_of, paper_of
 from captionlab.graph.resources import distinct, rows_of
 from captionlab.graph.software import own
@@ -68,6 +68,7 @@ wildcard_constraints:
 onstart:
     try:
         check_results()
+        record_config(config)
     except ConfigError as mistake:
         raise WorkflowError(str(mistake)) from None
     for cut in graph.cuts:

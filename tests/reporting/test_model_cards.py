@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
+from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from safetensors.numpy import save_file
 from support.reporting_run import compared, retrieved, row
 
 from captionlab.plugins import facts, headline
-from captionlab.reporting.documents.card_results import Results
+from captionlab.reporting.documents.card_results import Results, hub_results
 from captionlab.reporting.documents.facts import Counts, Trained, Validated, counts, parameters, updates, validated
 from captionlab.reporting.documents.model_cards import TOY, UNKNOWN, Context, card_text
+from captionlab.reporting.tables.formats.csv import read_records
 from captionlab.storage.schemas import CAPTIONS, IMAGES, REJECTS, TRAINING
 from captionlab.storage.tables import write_table
 
@@ -159,6 +161,28 @@ def test_validity_of_the_model_alone():
     text = card_text(trained(), context(validity=[{**of, "of": "mine"}, {**of, "of": "other", "met": "True"}]))
     assert text.count("Not met by it") == 1
     assert "Of the 2 conditions that this run checked for its experiments to mean something, 1 are met" in text
+
+
+def test_the_table_of_evaluations_in_the_format_of_hubs(tmp_path):
+    """Records of evaluation.csv, where every value is a text, give the same results as rows of the summary."""
+    keys = list(SUMMARY[0])
+    lines = [",".join("" if row[key] is None else str(row[key]) for key in keys) for row in SUMMARY]
+    (tmp_path / "evaluation.csv").write_text("\n".join([",".join(keys), *lines]))
+    rows = [row for row in SUMMARY if row["captioner"] == "mine" and row["seeds"] == 1]
+    records = [row for row in read_records(tmp_path / "evaluation.csv") if row["captioner"] == "mine"]
+    results = hub_results(rows, {"coco": "me/pictures"}, "image-to-text")
+    assert results == hub_results(
+        [row for row in records if row["seeds"] == "1"], {"coco": "me/pictures"}, "image-to-text"
+    )
+    first = results[0]
+    assert (first.task_type, first.dataset_type, first.dataset_name) == ("image-to-text", "me/pictures", "coco")
+    assert (first.dataset_config, first.dataset_split, first.metric_type) == ("main", "test", "cider")
+    assert first.metric_value == 50.0
+    assert first.metric_args == {"decoding": "beam5", "ci_low": 49.0, "ci_high": 51.0, "n": 500}
+    assert [one.metric_name for one in results] == ["CIDEr", "P@1, clip-a, 100 file-order"]
+    assert hub_results(rows, {}, "image-to-text")[0].dataset_type == "coco"
+    index = eval_results_to_model_index("mine", results)
+    assert model_index_to_eval_results(index)[1] == results
 
 
 # --------------------------------------------------------------------------------------------------------- facts

@@ -54,9 +54,9 @@ class Run:
         return {path.stem for path in logs if "Going on from the checkpoint" in path.read_text()}
 
     def results(self) -> dict[str, bytes]:
-        """Every file of the results but logs and what says how long jobs took, or has a digest of that."""
+        """Every file of the results but the config, logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
-        passing = ("logs", "state", "cost")
+        passing = ("config.yaml", "logs", "state", "cost")
         rules = ("collect_cost", "collect_checklist", "collect_tables", "write_model_cards")
         of_times = [paths.provenance(rule) for rule in rules]
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]

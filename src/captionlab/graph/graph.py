@@ -1,9 +1,11 @@
 """The functions of a config that rules share."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
+import yaml
 from snakemake.exceptions import ApiError
 
 from captionlab.config.blocks import MODEL_SECTIONS, Block
@@ -18,8 +20,9 @@ from captionlab.graph.missing import MissingFiles
 from captionlab.graph.retrieving import Retrieving, retrieval
 from captionlab.graph.tagger import tagger_of
 from captionlab.installation import is_installed, start_of
-from captionlab.jobs.failures import locked
+from captionlab.jobs.failures import advice, locked
 from captionlab.storage import paths
+from captionlab.storage.files import replacing
 
 
 class Refusal(ApiError):
@@ -58,6 +61,19 @@ def check_results() -> None:
     folder = next(folder for folder in (Path(paths.RESULTS), Path.cwd()) if folder.exists())
     if not os.access(folder, os.W_OK):
         raise ConfigError(locked(folder.absolute()))
+
+
+def record_config(config: Block) -> None:
+    """Write the whole config into the run's folder: the files of the config and the command line, merged.
+
+    Raises ConfigError if the disk is full.
+    """
+    text = yaml.safe_dump(json.loads(json.dumps(config, default=str)), sort_keys=False, allow_unicode=True)
+    try:
+        with replacing(paths.CONFIG) as partial:
+            partial.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(advice(error, paths.CONFIG) or str(error)) from error
 
 
 def lend_library(root: Path) -> None:

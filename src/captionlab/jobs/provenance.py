@@ -143,10 +143,18 @@ def written(run: Path) -> list[dict[str, Any]]:
 
     Raises ValueError if a file of provenance is damaged.
     """
+    return [job for _, job in records(run)]
+
+
+def records(run: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the files of provenance of a run, each with its content.
+
+    Raises ValueError if a file is damaged.
+    """
     found = []
     for path in sorted((run / paths.PROVENANCE).rglob("*.json")):
         try:
-            found.append(dict(json.loads(path.read_text(encoding="utf-8"))))
+            found.append((path, dict(json.loads(path.read_text(encoding="utf-8")))))
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}); delete it and make it again by Snakemake") from error
     return found

@@ -11,6 +11,7 @@ RESULTS = "results"
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TABLES = f"{RESULTS}/tables"
+CONFIG = f"{RESULTS}/config.yaml"  # the whole config of the run that was started last in this folder
 PICTURES = "pictures"  # folder, beside LaTeX tables, of the pictures in them
 BROWSER = f"{RESULTS}/browser"
 COST = f"{RESULTS}/cost.parquet"

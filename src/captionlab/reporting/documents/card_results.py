@@ -102,29 +102,7 @@ class Results:
     # ----------------------------------------------------------------------------------------------- for hubs
     def for_hubs(self, model: Trained, task: str) -> list[Any]:
         """Return the main results as huggingface_hub's EvalResult, in the order of the summary."""
-        return [*self._evaluated(model, task), *self._matched(model, task)]
-
-    def _evaluated(self, model: Trained, task: str) -> Iterator[Any]:
-        from huggingface_hub import EvalResult
-
-        rows = self.rows(model)
-        among = {_place(row)[:-2] for row in rows if row["candidates"] != FULL}
-        for row in rows:
-            if row["metric"] in SECONDARY or (row["candidates"] == FULL and _place(row)[:-2] in among):
-                continue
-            judged = {key: row[key] for key in ("retriever", "candidates") if row[key]}
-            ends = {"ci_low": _rounded(row["ci_low"]), "ci_high": _rounded(row["ci_high"]), "n": row["n"]}
-            yield EvalResult(
-                task_type=task,
-                dataset_type=self.hubs.get(row["corpus"]) or row["corpus"],
-                dataset_name=row["corpus"],
-                dataset_config=row["evaluation"],
-                dataset_split=row["split"],
-                metric_type=_slug(row["metric"]),
-                metric_name=", ".join((row["metric"], *judged.values())),
-                metric_value=_rounded(row["value"]),
-                metric_args={"decoding": row["decoding"], **judged, **ends},
-            )
+        return [*hub_results(self.rows(model), self.hubs, task), *self._matched(model, task)]
 
     def _matched(self, model: Trained, task: str) -> Iterator[Any]:
         from huggingface_hub import EvalResult
@@ -145,6 +123,37 @@ class Results:
                     "n": row["n"],
                 },
             )
+
+
+def hub_results(rows: Sequence[Row], hubs: Mapping[str, str | None], task: str) -> list[Any]:
+    """Return rows of SUMMARY, or records of `evaluation.csv`, as huggingface_hub's EvalResult, in their order.
+
+    Hubs show one number for each metric, so metrics of SECONDARY are left out, and values among all images where there
+    are values among fewer candidates. The interval, the number of images, the decoding, the retriever and the
+    candidates are arguments of the metric. `hubs` maps a corpus to its name on the hub, None if it has none.
+    """
+    from huggingface_hub import EvalResult
+
+    among = {_place(row)[:-2] for row in rows if row["candidates"] != FULL}
+    found = []
+    for row in rows:
+        if row["metric"] in SECONDARY or (row["candidates"] == FULL and _place(row)[:-2] in among):
+            continue
+        judged = {key: row[key] for key in ("retriever", "candidates") if row[key]}
+        ends = {key: _rounded(float(row[key])) for key in ENDS[1:]}
+        result = EvalResult(
+            task_type=task,
+            dataset_type=hubs.get(row["corpus"]) or row["corpus"],
+            dataset_name=row["corpus"],
+            dataset_config=row["evaluation"],
+            dataset_split=row["split"],
+            metric_type=_slug(row["metric"]),
+            metric_name=", ".join((row["metric"], *judged.values())),
+            metric_value=_rounded(float(row["value"])),
+            metric_args={"decoding": row["decoding"], **judged, **ends, "n": int(row["n"])},
+        )
+        found.append(result)
+    return found
 
 
 def _matching(rows: Sequence[Row]) -> Passage:
