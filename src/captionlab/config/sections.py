@@ -102,7 +102,7 @@ class Sections(Model):
     comparisons: dict[Name, Comparison] = Field({})
     questions: dict[Name, AnyQuestions] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
-    tracking: Literal["tensorboard", "none"] = Field(
+    tracking: Literal["tensorboard", "wandb", "mlflow", "none"] = Field(
         "none",
         description="program that shows curves and captions of trainings while they run; results do not depend on it, "
         "and a change reruns nothing",

@@ -8,6 +8,7 @@ RESULTS = "results"
 # Folder of the provenance of a run's files.
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
+TRACKING = f"{RESULTS}/tracking"
 TABLES = f"{RESULTS}/tables"
 PICTURES = "pictures"  # folder, beside LaTeX tables, of the pictures in them
 BROWSER = f"{RESULTS}/browser"
@@ -45,7 +46,7 @@ class _Files:
 log = _Files("logs/{job}.log", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
-tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the TensorBoard curves of a training
+tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the curves of a training
 
 corpus = _Files("corpora/{corpus}/{table}.parquet", "table")  # images, captions, objects, scene_captions or rejects
 encoder = _Files("encoders/{encoder}/{file}", "file")
