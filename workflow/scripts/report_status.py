@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
         allow_abbrev=False,
     )
     plan = read_plan(parser.parse_known_args(arguments)[1])
-    print(status_text(plan, measured_jobs(plan.folder / "results")), end="")
+    print(status_text(plan, measured_jobs(plan.folder / plan.results)), end="")
 
 
 if __name__ == "__main__":

@@ -169,8 +169,13 @@ def _describe() -> dict[str, Any]:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return a file's path for provenance, relative to the checkout if the file lies below it."""
-    return str(Path(path).relative_to(CHECKOUT) if Path(path).is_relative_to(CHECKOUT) else path)
+    """Return a file's path for provenance, relative to the checkout if the file lies below it.
+
+    A result has the same name on the disk and in Snakemake's local copy of a bucket.
+    """
+    if Path(path).is_relative_to(CHECKOUT):
+        return str(Path(path).relative_to(CHECKOUT))
+    return str(path) if Path(path).is_absolute() else paths.in_results(path)
 
 
 def file_of(name: str) -> Path:

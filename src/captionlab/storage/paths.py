@@ -91,6 +91,12 @@ def stage_of(path: str) -> str | None:
     return below.split("/")[0] if below != f"/{path}" else None
 
 
+def in_results(path: str | os.PathLike[str]) -> str:
+    """Return a relative path from results/ on, wherever results/ lies; other paths are returned as they are."""
+    below = f"/{path}".rpartition(f"/{RESULTS}/")
+    return f"{RESULTS}/{below[2]}" if below[1] else str(path)
+
+
 def results_of(log: str | os.PathLike[str]) -> Path:
     """Return the folder results/, wherever it lies, from the log of a job."""
     return next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(LOGS).parts).parent
@@ -121,4 +127,4 @@ def embedded_in(path: str) -> tuple[str, str]:
 
 def job_of(log: str) -> str:
     """Return the job of a log, without the name of its rule."""
-    return "/".join(Path(log).with_suffix("").parts[3:])
+    return "/".join(Path(log).with_suffix("").relative_to(results_of(log)).parts[2:])
