@@ -15,6 +15,7 @@ from captionlab.config.reuse import Reused
 from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
 from captionlab.plugins import PluginError, config_module
+from captionlab.sources.table import BUCKETS, in_data
 
 
 class ConfigError(ValueError):
@@ -32,6 +33,7 @@ def checked(config: Block, root: Path) -> Block:
     Raises ConfigError with one sentence for each mistake. Checks across blocks run if each block fits its model and all
     names lead to blocks. `root` is the folder of the Snakefile.
     """
+    config = {key: _below_data(value) if key != "data" else value for key, value in config.items()}
     reused = Reused(config, root.resolve())
     known = reused.with_families()
     try:
@@ -54,6 +56,15 @@ def checked(config: Block, root: Path) -> Block:
     if reused.complete():
         _leave_to_families(filled)
     return filled
+
+
+def _below_data(value: Any) -> Any:
+    """Return a value of a config in which each address in a bucket is the place below `data` where it is put."""
+    if isinstance(value, Mapping):
+        return {key: _below_data(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_below_data(entry) for entry in value]
+    return in_data(value) if isinstance(value, str) and value.startswith(BUCKETS) else value
 
 
 def named_paths(config: Block) -> list[str]:

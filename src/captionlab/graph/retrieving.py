@@ -8,7 +8,7 @@ from typing import Any
 
 from captionlab.config.blocks import Block
 from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import hub_models, hub_source, read_sources, serving
+from captionlab.sources.table import bucket_sources, hub_models, hub_source, read_sources, serving
 from captionlab.storage import paths
 from captionlab.userfiles.reading import absent
 
@@ -21,7 +21,8 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     places = [below(path, data) for path in named]
     table = read_sources(root / "resources" / "sources.yaml")
     asked = serving(table, places)
-    return Retrieval([*asked, *hub_models(places), *(hub_source(*pair, "dataset") for pair in pairs)], data)
+    hubs = [*hub_models(places), *(hub_source(*pair, "dataset") for pair in pairs)]
+    return Retrieval([*asked, *hubs, *bucket_sources(places)], data)
 
 
 class Retrieving:

@@ -1,0 +1,74 @@
+"""A corpus in a bucket: fetched by a run that is killed meanwhile and goes on, against the same corpus on the disk."""
+
+import time
+
+import pytest
+import yaml
+from support.bucket import KEY, SECRET, serving_bucket
+from support.small import ROOT, kill, start
+from support.stand_ins import karpathy
+
+from captionlab.storage.schemas import IMAGES
+from captionlab.storage.tables import read_table
+
+pytestmark = pytest.mark.slow
+
+ARGUMENTS = ("--cores", "2", "--nolock")
+IMAGES_HELD = 300  # so many that a kill meets some of them
+
+
+def config_of(data, annotations: str, images: str) -> dict:
+    """Scores human captions of a corpus."""
+    whole = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    corpus = {**whole["corpora"]["coco"], "annotations": annotations, "images": images}
+    return {
+        "seed": 1,
+        "data": str(data),
+        "retrieve": annotations.startswith("s3://"),
+        "corpora": {"coco": corpus},
+        "captioners": {"people": {"family": "human"}},
+        "evaluations": {"main": {"captioners": ["people"], "corpora": ["coco"]}},
+        "spice": "off",
+    }
+
+
+def tables(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "results/tables").glob("evaluation.*")}
+
+
+def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_path):
+    local, data = tmp_path / "local", tmp_path / "data"
+    karpathy(local, "coco/dataset_coco.json", "coco", {"train": 2, "val": 1, "test": IMAGES_HELD}, lambda split: split)
+    configs = {
+        "disk": config_of(local, "coco/dataset_coco.json", "coco"),
+        "run": config_of(data, "s3://bucket/sets/coco/dataset_coco.json", "s3://bucket/sets/coco/"),
+    }
+    with serving_bucket(tmp_path / "server.log") as bucket:
+        bucket.put(local, "sets/")
+
+        def started(name):
+            (tmp_path / name).mkdir(exist_ok=True)
+            output = tmp_path / f"{name}.out"
+            arguments = (*ARGUMENTS, "results/tables/")
+            return start(tmp_path / name, configs[name], *arguments, output=output, environment=bucket.environment)
+
+        process = started("run")
+        deadline = time.monotonic() + 300
+        while len(came := [*data.glob(".retrieve/bucket-*/whole/test/*")]) < 20:
+            assert process.poll() is None, (tmp_path / "run.out").read_text()[-4000:]
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        kill(process)
+        times = {path.name: path.stat().st_mtime_ns for path in came}
+        assert not (data / "s3/bucket/sets%2Fcoco").exists()
+        for name in ("run", "disk"):
+            process = started(name)
+            assert process.wait(600) == 0, (tmp_path / f"{name}.out").read_text()[-4000:]
+    folder = data / "s3/bucket/sets%2Fcoco"
+    assert {name: (folder / "test" / name).stat().st_mtime_ns for name in times} == times  # these came before the kill
+    images = read_table(tmp_path / "run/results/corpora/coco/images.parquet", IMAGES)
+    assert images.num_rows == IMAGES_HELD + 3
+    assert len(tables(tmp_path / "run")) >= 3
+    assert tables(tmp_path / "run") == tables(tmp_path / "disk")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files for secret in (SECRET, KEY) if secret.encode() in path.read_bytes()]
