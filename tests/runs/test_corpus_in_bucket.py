@@ -1,6 +1,7 @@
 """A corpus in a bucket: fetched by a run that is killed meanwhile and goes on, against the same corpus on the disk."""
 
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +15,8 @@ from captionlab.storage.tables import read_table
 pytestmark = pytest.mark.slow
 
 ARGUMENTS = ("--cores", "2", "--nolock")
+# The results are in the same bucket.
+IN_BUCKET = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3://bucket/run")
 IMAGES_HELD = 300  # so many that a kill meets some of them
 
 
@@ -32,10 +35,6 @@ def config_of(data, annotations: str, images: str) -> dict:
     }
 
 
-def tables(folder) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (folder / "results/tables").glob("evaluation.*")}
-
-
 def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_path):
     local, data = tmp_path / "local", tmp_path / "data"
     karpathy(local, "coco/dataset_coco.json", "coco", {"train": 2, "val": 1, "test": IMAGES_HELD}, lambda split: split)
@@ -49,7 +48,7 @@ def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_pat
         def started(name):
             (tmp_path / name).mkdir(exist_ok=True)
             output = tmp_path / f"{name}.out"
-            arguments = (*ARGUMENTS, "results/tables/")
+            arguments = (*ARGUMENTS, *(IN_BUCKET if name == "run" else ()), "results/tables/")
             return start(tmp_path / name, configs[name], *arguments, output=output, environment=bucket.environment)
 
         process = started("run")
@@ -64,11 +63,14 @@ def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_pat
         for name in ("run", "disk"):
             process = started(name)
             assert process.wait(600) == 0, (tmp_path / f"{name}.out").read_text()[-4000:]
+        stored = bucket.sizes("run/results/")
+        made = {Path(name).name: bucket.read(f"run/results/{name}") for name in stored if "tables/evaluation." in name}
     folder = data / "s3/bucket/sets%2Fcoco"
     assert {name: (folder / "test" / name).stat().st_mtime_ns for name in times} == times  # these came before the kill
-    images = read_table(tmp_path / "run/results/corpora/coco/images.parquet", IMAGES)
+    images = read_table(tmp_path / "disk/results/corpora/coco/images.parquet", IMAGES)
     assert images.num_rows == IMAGES_HELD + 3
-    assert len(tables(tmp_path / "run")) >= 3
-    assert tables(tmp_path / "run") == tables(tmp_path / "disk")
+    tables = {path.name: path.read_bytes() for path in (tmp_path / "disk/results/tables").glob("evaluation.*")}
+    assert (len(tables) >= 3, made) == (True, tables)
+    assert not {name for name in stored if "retrieved" in name}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files for secret in (SECRET, KEY) if secret.encode() in path.read_bytes()]

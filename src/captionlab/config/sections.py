@@ -83,7 +83,8 @@ class Sections(Model):
     )
     retrieve: bool = Field(
         False,
-        description="whether missing data are fetched, if docs/data.md has an address, before the jobs that read them",
+        description="whether missing data are fetched before the jobs that read them, if docs/data.md has an address or "
+        "the config names them by an address in a bucket (s3://)",
     )
     limit: Annotated[Annotated[int, Field(ge=2)] | None, Nullable] = Field(
         None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config.blocks import Block
+from captionlab.corpora.inputs import no_tars
 from captionlab.sources.retrieval import Retrieval
 from captionlab.sources.table import bucket_sources, hub_models, hub_source, read_sources, serving
 from captionlab.storage import paths
@@ -52,8 +53,9 @@ class Retrieving:
         for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
             for place in map(Path, source.places):
                 for path in (place, *place.parents):
-                    for kind in ("file", "folder", "file or folder"):
-                        found[absent(self.retrieval.data / path, kind)] = source.by_hand or ""
+                    missing = self.retrieval.data / path
+                    sentences = [absent(missing, kind) for kind in ("file", "folder", "file or folder")]
+                    found |= dict.fromkeys([*sentences, no_tars(missing)], source.by_hand or "")
         return found
 
 

@@ -98,7 +98,7 @@ def listed(address: str, client: Any) -> list[Item]:
 
     Raises SourceError if there is neither, if the bucket cannot be read, or if a name would leave its folder.
     """
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
     bucket, key = _bucket_and_key(address)
     folder = f"{key}/" if key else ""
