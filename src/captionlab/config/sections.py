@@ -83,8 +83,8 @@ class Sections(Model):
     )
     retrieve: bool = Field(
         False,
-        description="whether missing data are fetched before the jobs that read them, if docs/data.md has an address or "
-        "the config names them by an address in a bucket (s3://)",
+        description="whether missing data, of which docs/data.md or the config has an address, are fetched before the "
+        "jobs that read them",
     )
     limit: Annotated[Annotated[int, Field(ge=2)] | None, Nullable] = Field(
         None,

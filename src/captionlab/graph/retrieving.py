@@ -48,7 +48,7 @@ class Retrieving:
 
     def said(self) -> dict[str, str]:
         """Return advice by the error message of each missing path; it is empty if the run fetches the path itself."""
-        found = {}
+        found: dict[str, str] = {}
         # Files to be fetched by hand come last: a folder may hold both kinds, and later entries replace earlier ones.
         for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
             for place in map(Path, source.places):
