@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.bucket import KEY, SECRET, serving_bucket
+from support.bucket import KEY, SECRET, START_AGAIN, serving_bucket
 from support.small import ROOT, kill, start
 from support.stand_ins import karpathy
 
@@ -61,8 +61,10 @@ def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_pat
         times = {path.name: path.stat().st_mtime_ns for path in came}
         assert not (data / "s3/bucket/sets%2Fcoco").exists()
         for name in ("run", "disk"):
-            process = started(name)
-            assert process.wait(600) == 0, (tmp_path / f"{name}.out").read_text()[-4000:]
+            code = started(name).wait(600)
+            if code and START_AGAIN in (tmp_path / f"{name}.out").read_text():
+                code = started(name).wait(600)
+            assert code == 0, (tmp_path / f"{name}.out").read_text()[-4000:]
         stored = bucket.sizes("run/results/")
         made = {Path(name).name: bucket.read(f"run/results/{name}") for name in stored if "tables/evaluation." in name}
     folder = data / "s3/bucket/sets%2Fcoco"

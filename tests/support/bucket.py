@@ -17,6 +17,10 @@ SETTINGS = "SNAKEMAKE_STORAGE_S3_"
 KEY, SECRET = "AKIACAPTIONLABTESTS", "xk2Z9wQ7-a-secret-that-is-nowhere"
 
 
+# What Snakemake 9.27 may say of results in a bucket when it is started after a kill; the next start goes on.
+START_AGAIN = "ProtectedOutputException"
+
+
 class Bucket:
     """A bucket on a server, and the environment in which Snakemake and captionlab find it."""
 
