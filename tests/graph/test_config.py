@@ -767,11 +767,13 @@ def test_intervals_of_checkpoints(section):
     checked(edited("checkpoints", section), ROOT)
 
 
-def test_a_tracker_that_is_not_installed_is_a_sentence(monkeypatch):
-    config = edited("tracking", "tensorboard")
+@pytest.mark.parametrize("program", ["tensorboard", "wandb", "mlflow"])
+def test_a_tracker_that_is_not_installed_is_a_sentence(program, monkeypatch):
+    config = edited("tracking", program)
     checked(config, ROOT)
     monkeypatch.setattr("captionlab.config.references.find_spec", lambda name: None)
-    assert "tracking is tensorboard, which is not installed: pip install tensorboard" in mistakes(config)
+    text = f"tracking is {program}, which is not installed: pip install 'captionlab[{program}]'"
+    assert text in mistakes(config)
 
 
 def test_nobody_is_told_of_one_candidate_and_nothing_is_said_twice():

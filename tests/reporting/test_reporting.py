@@ -445,12 +445,13 @@ def test_caveats_are_in_the_title_of_each_table_page_and_figure(tmp_path):
     (tmp_path / "figure1.png").touch()
     listed = Listed(
         figures=[tmp_path / "figure1.png"],
-        pages={"browser/index.html": ["The browser", "Every caption."]},
+        pages={"results/browser/index.html": ["The browser", "Every caption."]},
         caveats=["these numbers mean nothing", "only 20 images"],
     )
     collect([tmp_path / f"validity.{ending}" for ending in renderers], tmp_path / "tables", (), listed)
     page, text = ((tmp_path / "tables" / f"index.{ending}").read_text() for ending in ("html", "md"))
     assert f"<h1>Tables and figures of this run [{said}]</h1>" in page
+    assert 'href="../browser/index.html"' in page  # wherever the folder is: in a bucket, it is a local copy
     for title in (table.title, f"The browser [{said}]", f"Figure 1: figure1 [{said}]"):
         assert title in page
         assert title in text

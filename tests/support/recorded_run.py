@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from support.reporting_run import retrieved, row
 
-from captionlab.jobs.provenance import CHECKOUT
+from captionlab.installation import PROJECT
 from captionlab.storage import paths
 from captionlab.storage.files import digest
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, SUMMARY
@@ -84,7 +84,7 @@ def _text(run: Path, name: str, text: str) -> None:
 
 def _job(run: Path, rule: str, name: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     def digests(files: Sequence[str]) -> dict[str, str]:
-        return {file: digest(run / file if (run / file).exists() else CHECKOUT / file) for file in files}
+        return {file: digest(run / file if (run / file).exists() else PROJECT / file) for file in files}
 
     made = {
         "rule": rule, "wildcards": {"name": name} if name else {}, "params": {"seed": 1, "versions": {"torch": "2"}},

@@ -3,73 +3,33 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
-from PIL import Image
-from support.training_stand_in import END, TinyCaptioner, data, decode
+from support.tracked_training import EVERY, FOLDER, IDS, STEPS, caption, images_table, logged, run
+from support.training_stand_in import END, TinyCaptioner, data
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugin_util import markdown_to_safe_html
 
-from captionlab.storage.schemas import IMAGES, TRAINING, TRAINING_CAPTIONS
-from captionlab.storage.tables import read_table, write_table
-from captionlab.tracking import board, pictures, tracker
-from captionlab.tracking.board import tag
-from captionlab.tracking.tracker import Tracker
-from captionlab.tracking.updates import Example, TrackedTraining, Update
+from captionlab.config.sections import Sections
+from captionlab.storage.schemas import TRAINING_CAPTIONS
+from captionlab.storage.tables import read_table
+from captionlab.tracking import pictures, tensorboard, tracker
+from captionlab.tracking.examples import table
+from captionlab.tracking.tracker import PROGRAMS
+from captionlab.tracking.updates import Example, TrackedTraining
 from captionlab.training.loop.batches import CaptionBatches
 from captionlab.training.loop.checkpoints import Training
-from captionlab.training.loop.examples import Examples
-from captionlab.training.loop.trainer import Validation, train
+from captionlab.training.loop.trainer import train
 from captionlab.training.objectives.cross_entropy.objective import CrossEntropy
-
-STEPS, EVERY, IDS = 12, 4, ("a/1", "b|2")
-FOLDER = Path("results/tracking/finetune_captioner/x")
 
 
 @pytest.fixture
 def images(tmp_path, monkeypatch):
     """In the working directory a table of two images, of which the second is gone."""
     monkeypatch.chdir(tmp_path)
-    Image.new("RGB", (20, 10), "red").save("red.png")
-    columns = {name: [None, None] for name in IMAGES.columns}
-    columns |= {"image_id": [*IDS], "position": [0, 1], "split": ["train"] * 2, "path": ["red.png", "gone.png"]}
-    write_table("images.parquet", IMAGES, {**columns, "width": [20] * 2, "height": [10] * 2})
-    return tmp_path / "images.parquet"
-
-
-def caption(model):
-    """The likeliest tokens of two images, and a reward of one of them."""
-    visual = data()[0][:2]
-    tokens = model.logits(visual, torch.zeros(2, 5, dtype=torch.long)).argmax(-1)
-    return decode(tokens), [float(tokens[0].sum()), None]
-
-
-def run(folder, images=None, fails_at=None):
-    """Train to the end, or fail after so many updates; the bytes of what comes out, with the captions beside them."""
-    model, examples, visual, captions = TinyCaptioner(), Examples(IDS, [["one", "two"], ["three"]], caption), *data()
-    batches, objective = CaptionBatches(visual, captions, size=6, seed=3, padding=END), CrossEntropy()
-    told = Tracker(TrackedTraining(str(FOLDER), images) if images else None)
-    if fails_at is not None:
-        real, calls = objective.loss, iter(range(fails_at))
-        objective.loss = lambda *given: (next(calls), real(*given))[1]
-    train(
-        model,
-        objective,
-        batches,
-        {"kind": "adam", "lr": 0.05, "steps": STEPS},
-        seed=5,
-        log_path=folder / "training.parquet",
-        state_directory=folder / "state",
-        fingerprint="f",
-        device="cpu",
-        checkpoint_steps=5,
-        validation=Validation(lambda model: 0.5, EVERY, "cider", False, examples),
-        tracker=told,
-    )
-    examples.write(folder / "training_captions.parquet")
-    weights = b"".join(value.numpy().tobytes() for value in model.state_dict().values())
-    return weights, *((folder / f"{name}.parquet").read_bytes() for name in ("training", "training_captions"))
+    return images_table(tmp_path)
 
 
 def curves(folder):
@@ -77,16 +37,6 @@ def curves(folder):
     found = EventAccumulator(str(folder), size_guidance={"scalars": 0, "images": 0, "tensors": 0}).Reload()
     scalars = {name: [(e.step, e.value) for e in found.Scalars(name)] for name in found.Tags()["scalars"]}
     return found, scalars
-
-
-def logged(folder):
-    """The same from the log; TensorBoard keeps 32 bits."""
-    table = read_table(folder / "training.parquet", TRAINING).to_pylist()
-    found = {}
-    for row in table:
-        value = torch.tensor(row["value"], dtype=torch.float32).item()
-        found.setdefault(tag(row["statistic"]), []).append((row["step"], value))
-    return found
 
 
 def test_a_watched_training_has_the_same_bytes_and_tensorboard_has_its_log(images, tmp_path):
@@ -145,7 +95,7 @@ def test_a_tracker_that_fails_is_one_warning(images, tmp_path, monkeypatch, capl
         raise failure
 
     plain = run(tmp_path)
-    monkeypatch.setattr(board.Board, failing, broken)
+    monkeypatch.setattr(tensorboard.Board, failing, broken)
     (tmp_path / "broken").mkdir()
     assert run(tmp_path / "broken", images) == plain
     (warning,) = [record.getMessage() for record in caplog.records if record.name == tracker.__name__]
@@ -157,8 +107,8 @@ HOSTILE = "<script>alert(1)</script> | a\n| b ![x](http://e.x/i.png) [y](http://
 
 
 def test_captions_cannot_break_out_of_the_table():
-    shown = Update(1, {}, [Example("i|1", [HOSTILE, "two"], HOSTILE, 0.25), Example("i2", ["r"], "", None)])
-    page = markdown_to_safe_html(board.table(shown))
+    shown = [Example("i|1", [HOSTILE, "two"], HOSTILE, 0.25), Example("i2", ["r"], "", None)]
+    page = markdown_to_safe_html(table(shown))
     assert page.count("<tr>") == 3
     assert page.count("<td>") == 8
     assert not re.findall(r"<(script|img|a|code|em|strong)\b", page)
@@ -179,6 +129,22 @@ def test_cards_have_an_image_and_a_caption(images):
 
 
 def test_who_watches_is_what_the_config_says():
-    training = Training("r", {}, "i", "results/captioners/x/model.safetensors", "results/captioners/x/training.parquet")
-    assert training.tracker().run is None
-    assert replace(training, tracking="tensorboard").tracker().run == TrackedTraining("results/tracking/r/x", "i")
+    config = {"lora": {"rank": 2}}
+    outputs = ("results/captioners/x/model.safetensors", "results/captioners/x/training.parquet")
+    training = Training("r", {"config": config}, "i", *outputs)
+    assert training.tracker("f").run is None
+    watched = replace(training, tracking="wandb")
+    told = watched.tracker("f")
+    assert told.program == "wandb"
+    assert told.run == TrackedTraining("r", "x", told.run.id, config, "results/tracking/r/x", "i")
+    # A job that resumes the training shows the same run; another training is another run.
+    ids = [watched.tracker(key).run.id for key in ("f", "f", "g")]
+    ids += [replace(watched, rule="q").tracker("f").run.id, replace(watched, weights="x/y/z").tracker("f").run.id]
+    assert (ids[0] == ids[1], len({*ids})) == (True, 4)
+
+
+def test_each_program_has_a_module_and_a_name_in_the_config():
+    named = get_args(Sections.model_fields["tracking"].annotation)
+    assert {*named} == {*PROGRAMS, "none"}
+    modules = {path.stem for path in Path(tracker.__file__).parent.glob("*.py")}
+    assert {*PROGRAMS} <= modules

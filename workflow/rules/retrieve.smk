@@ -12,7 +12,7 @@ checkpoint retrieve:
     output: a mark that all files were fetched; it exists as long as jobs wait for it
     """
     output:
-        temp("results/retrieved"),
+        temp(local("results/retrieved")),  # data are on this machine, also if results lie in a bucket
     log:
         "results/logs/retrieve.log",
     localrule: True  # nodes of a cluster often have no network

@@ -22,7 +22,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("snakemake", nargs="*", help="arguments of Snakemake, after --")
     options = parser.parse_args(arguments)
     plan = read_plan(options.snakemake)
-    jobs = [job for folder in options.earlier or [plan.folder] for job in measured_jobs(folder / "results")]
+    measured = [folder / "results" for folder in options.earlier or ()] or [plan.folder / plan.results]
+    jobs = [job for results in measured for job in measured_jobs(results)]
     print(estimate_text(estimate(plan.pending, jobs), options.jobs, options.gpus), end="")
 
 

@@ -22,4 +22,4 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the plan of a run. Raises ValueError if a config file is missing."""
     check_configs(arguments.passed)
     plan = read_plan([*SNAKEFILE, *arguments.passed])
-    print(status_text(plan, measured_jobs(plan.folder / "results")), end="")
+    print(status_text(plan, measured_jobs(plan.folder / plan.results)), end="")

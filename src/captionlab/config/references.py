@@ -35,6 +35,7 @@ from captionlab.config.names import a_family, hint
 from captionlab.config.needs import Need, image_needs, splits_of
 from captionlab.config.roles import ROLES
 from captionlab.config.snapshots import snapshot_mistakes
+from captionlab.tracking.tracker import PROGRAMS, installation
 
 
 def reference_mistakes(config: Block) -> Iterator[str]:
@@ -69,8 +70,8 @@ def reference_mistakes(config: Block) -> Iterator[str]:
     yield from _command_mistakes(config["metrics"])
     yield from _judge_mistakes(config)
     yield from _question_mistakes(config)
-    if config["tracking"] == "tensorboard" and not find_spec("tensorboard"):
-        yield "tracking is tensorboard, which is not installed: pip install tensorboard"
+    if (program := config["tracking"]) in PROGRAMS and not find_spec(program):
+        yield f"tracking is {program}, which is not installed: {installation(program)}"
     if study := config.get("study"):
         yield from _study_mistakes(config, study)
     if learnt := config.get("language", {}).get("model", {}).get("corpus"):

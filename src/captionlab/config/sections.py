@@ -88,7 +88,8 @@ class Sections(Model):
     )
     retrieve: bool = Field(
         False,
-        description="whether missing data are fetched, if docs/data.md has an address, before the jobs that read them",
+        description="whether missing data, of which docs/data.md or the config has an address, are fetched before the "
+        "jobs that read them",
     )
     limit: Annotated[Annotated[int, Field(ge=2)] | None, Nullable] = Field(
         None,
@@ -107,7 +108,7 @@ class Sections(Model):
     comparisons: dict[Name, Comparison] = Field({})
     questions: dict[Name, AnyQuestions] = Field({})
     checkpoints: Checkpoints = Field(Checkpoints.model_construct())
-    tracking: Literal["tensorboard", "none"] = Field(
+    tracking: Literal["tensorboard", "wandb", "mlflow", "none"] = Field(
         "none",
         description="program that shows curves and captions of trainings while they run; results do not depend on it, "
         "and a change reruns nothing",

@@ -16,6 +16,7 @@ from captionlab.config.seeds import seeds_mistakes, spelled_out
 from captionlab.config.snapshots import with_snapshots
 from captionlab.installation import start_of
 from captionlab.plugins import PluginError, config_module, use
+from captionlab.sources.table import BUCKETS, in_data
 
 
 class ConfigError(ValueError):
@@ -33,6 +34,7 @@ def checked(config: Block, root: Path) -> Block:
     Raises ConfigError with one sentence for each mistake. Checks across blocks run if each block fits its model and all
     names lead to blocks. `root` is the folder of the Snakefile.
     """
+    config = {key: _below_data(value) if key != "data" else value for key, value in config.items()}
     try:
         _use_plugins(config, root)
         reused = Reused(config, root.resolve())
@@ -69,6 +71,15 @@ def _use_plugins(config: Block, root: Path) -> None:
         use([data / folder for folder in folders])
     except PluginError as error:
         raise ConfigError(f"plugins: {error}") from error
+
+
+def _below_data(value: Any) -> Any:
+    """Return a value of a config in which each address in a bucket is the place below `data` where it is put."""
+    if isinstance(value, Mapping):
+        return {key: _below_data(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_below_data(entry) for entry in value]
+    return in_data(value) if isinstance(value, str) and value.startswith(BUCKETS) else value
 
 
 def named_paths(config: Block) -> list[str]:

@@ -98,7 +98,7 @@ def _missing_inputs(config: Mapping[str, Any], root: Path, name: str) -> Iterato
     for key in _pattern_keys(config):
         for split, pattern in config[key].items():
             if not tars(root, pattern):
-                yield f"corpora.{name}.{key}.{split}: no tar {root / pattern}; tars end in .tar and are not compressed"
+                yield f"corpora.{name}.{key}.{split}: {no_tars(root / pattern)}"
     if "images" in required and "images" not in config:
         yield f"corpora.{name}.images: give the folder of the images, or `images: null` to use the texts only"
     for key in keys if isinstance(config.get("annotations"), Mapping) else ():
@@ -109,6 +109,11 @@ def _missing_inputs(config: Mapping[str, Any], root: Path, name: str) -> Iterato
                 yield f"corpora.{name}.images: no folder for the split {missing[0]!r}, which has annotations"
             if extra := sorted(set(given) - splits):
                 yield f"corpora.{name}.{key}.{extra[0]}: annotations have no split {extra[0]!r}"
+
+
+def no_tars(path: Path) -> str:
+    """Return what is wrong with a pattern that no tar matches."""
+    return f"no tar {path}; tars end in .tar and are not compressed"
 
 
 def _folder_mistakes(config: Mapping[str, Any], root: Path, name: str) -> Iterator[str]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.config.blocks import Block
+from captionlab.corpora.inputs import no_tars
 from captionlab.installation import start_of
 from captionlab.sources.retrieval import Retrieval
-from captionlab.sources.table import hub_models, hub_source, read_sources, serving
+from captionlab.sources.table import bucket_sources, hub_models, hub_source, read_sources, serving
 from captionlab.storage import paths
 from captionlab.userfiles.reading import absent
 
@@ -22,7 +23,8 @@ def retrieval(config: Block, named: Iterable[str], root: Path) -> Retrieval:
     places = [below(path, data) for path in named]
     table = read_sources(root / "resources" / "sources.yaml")
     asked = serving(table, places)
-    return Retrieval([*asked, *hub_models(places), *(hub_source(*pair, "dataset") for pair in pairs)], data)
+    hubs = [*hub_models(places), *(hub_source(*pair, "dataset") for pair in pairs)]
+    return Retrieval([*asked, *hubs, *bucket_sources(places)], data)
 
 
 class Retrieving:
@@ -47,13 +49,14 @@ class Retrieving:
 
     def said(self) -> dict[str, str]:
         """Return advice by the error message of each missing path; it is empty if the run fetches the path itself."""
-        found = {}
+        found: dict[str, str] = {}
         # Files to be fetched by hand come last: a folder may hold both kinds, and later entries replace earlier ones.
         for source in sorted(self.retrieval.missing, key=lambda source: bool(source.by_hand)):
             for place in map(Path, source.places):
                 for path in (place, *place.parents):
-                    for kind in ("file", "folder", "file or folder"):
-                        found[absent(self.retrieval.data / path, kind)] = source.by_hand or ""
+                    missing = self.retrieval.data / path
+                    sentences = [absent(missing, kind) for kind in ("file", "folder", "file or folder")]
+                    found |= dict.fromkeys([*sentences, no_tars(missing)], source.by_hand or "")
         return found
 
 

@@ -176,8 +176,12 @@ def _describe() -> dict[str, Any]:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return a file's path for provenance, relative to the checkout if the file lies below it or is installed."""
-    return str(installation.name_of(Path(path)))
+    """Return a file's path for provenance, relative to the checkout if the file lies below it or is installed.
+
+    A result has the same name on the disk and in Snakemake's local copy of a bucket.
+    """
+    name = installation.name_of(Path(path))
+    return str(name) if name.is_absolute() else paths.in_results(name)
 
 
 def file_of(name: str) -> Path:

@@ -14,7 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.jobs.provenance import CHECKOUT, records
+from captionlab.installation import PROJECT
+from captionlab.jobs.provenance import records
 from captionlab.reporting.documents.costs import measured_job
 from captionlab.reporting.tables.formats.csv import read_records
 from captionlab.storage import paths
@@ -125,7 +126,7 @@ class Contents:
 
     def located(self, name: str) -> Path:
         """Return where a file of provenance lies: in the run's folder or in the checkout."""
-        return self.folder / name if (self.folder / name).exists() else CHECKOUT / name
+        return self.folder / name if (self.folder / name).exists() else PROJECT / name
 
     @cached_property
     def inputs(self) -> list[str]:

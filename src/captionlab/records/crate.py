@@ -16,7 +16,7 @@ from rocrate.model import ContextEntity  # type: ignore[import-untyped]
 from rocrate.model.softwareapplication import SoftwareApplication  # type: ignore[import-untyped]
 from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
 
-from captionlab.jobs.provenance import CHECKOUT
+from captionlab.installation import PROJECT
 from captionlab.records.contents import Contents, RecordedFile, RecordedJob, sha256, without_home
 from captionlab.reporting.templates import template
 from captionlab.storage import paths
@@ -76,7 +76,7 @@ class Crate:
 
     def __init__(self, contents: Contents, notes: Notes, models: bool):
         self.contents, self.models = contents, models
-        self.software = read_yaml(CHECKOUT / "CITATION.cff")
+        self.software = read_yaml(PROJECT / "CITATION.cff")
         self.repository = str(self.software["repository-code"])
         # The commit of the last job comes last.
         self.commits = [*dict.fromkeys(str(job.made["commit"]) for job in reversed(contents.jobs))][::-1]
@@ -121,7 +121,7 @@ class Crate:
 
     def _workflow(self) -> Any:
         workflow = self.crate.add_workflow(
-            CHECKOUT / SNAKEFILE,
+            PROJECT / SNAKEFILE,
             SNAKEFILE,
             main=True,
             lang="snakemake",
@@ -134,7 +134,7 @@ class Crate:
                 "url": self.repository,
                 "license": f"https://spdx.org/licenses/{self.software['license']}",
                 "conformsTo": {"@id": WORKFLOW_PROFILE},
-                **_facts(CHECKOUT / SNAKEFILE),
+                **_facts(PROJECT / SNAKEFILE),
             },
         )
         self.crate.metadata["conformsTo"] = [
@@ -144,9 +144,9 @@ class Crate:
         text = yaml.safe_dump(self.contents.public_config(), sort_keys=False, allow_unicode=True)
         about = {"name": "config", "description": "the whole config of the run", "encodingFormat": "application/yaml"}
         self.config = self.crate.add_file(StringIO(text), CONFIG, properties=about)
-        if (CHECKOUT / LOCK).is_file():
+        if (PROJECT / LOCK).is_file():
             about = {"name": "lock file", "description": "versions of all packages that the workflow is tested with"}
-            self.crate.add_file(CHECKOUT / LOCK, LOCK, properties={**about, **_facts(CHECKOUT / LOCK)})
+            self.crate.add_file(PROJECT / LOCK, LOCK, properties={**about, **_facts(PROJECT / LOCK)})
         self.tables = self.crate.add_dataset(dest_path=f"{paths.TABLES}/", properties={"name": "tables of the run"})
         config = self._parameter("config", "File", self.config, "the config, by --configfile")
         tables = self._parameter("tables", "Dataset", self.tables, "the tables of the run")
@@ -295,7 +295,7 @@ class Crate:
             jobs=len(contents.jobs),
             copied=self.copied,
             named=self.named,
-            lock=(CHECKOUT / LOCK).is_file(),
+            lock=(PROJECT / LOCK).is_file(),
             inputs=[(public, file.digest, self.named.get(public)) for public, file in described.items()],
             withheld=[name for name, allowed in contents.tables() if not allowed],
         )

@@ -63,7 +63,16 @@ class Retrieval:
         return replace(self, sources=[self._looked_up(source) for source in self.sources])
 
     def _looked_up(self, source: Source) -> Source:
-        if source.repository is None or source.size is not None or source not in self.fetchable:
+        if source.size is not None or source not in self.fetchable:
+            return source
+        if source.is_in_bucket:
+            from captionlab.sources.buckets import connected, listed
+
+            try:
+                return replace(source, size=sum(item.size for item in listed(source.name, connected())))
+            except SourceError:
+                return source
+        if source.repository is None:
             return source
         from captionlab.sources.transfer import look_at_repository
 
@@ -141,6 +150,9 @@ class Retrieval:
             return
         refuse_links(self.data / place for place in missing)
         logger.info("%s: %s", source.name, ", ".join(missing))
+        if source.is_in_bucket:
+            self._from_bucket(source, missing[0], staging)
+            return
         if source.repository is None:
             self._from_addresses(source, missing, staging)
             return
@@ -161,6 +173,20 @@ class Retrieval:
             self._unpack(source, file, members, staging)
         else:
             put(file, self.data / missing[0])
+        self._note(source.name, what)
+
+    def _from_bucket(self, source: Source, place: str, staging: Path) -> None:
+        from captionlab.sources.buckets import fetch
+
+        file, what = fetch(source.name, staging)
+        known = self._recorded(source.name)
+        for name in known.keys() & {"sha256", "files", "size"}:
+            if known[name] != what.get(name):
+                meant = f"if another file is meant, delete the entry {source.name!r}"
+                differing = f"{name} of what came is {what.get(name)}, and {known[name]} in {self.record}"
+                raise SourceError(f"{differing} of {known['fetched']}; {meant}")
+        put(file, self.data / place)
+        shutil.rmtree(file.parent)
         self._note(source.name, what)
 
     def _unpack(self, source: Source, file: Path, members: Mapping[str, str], staging: Path) -> None:

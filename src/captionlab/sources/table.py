@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from captionlab.storage.files import read_yaml
 from captionlab.storage.paths import RESOURCES
 
 TABLE = RESOURCES / "sources.yaml"
+BUCKETS = "s3://"  # how addresses in buckets begin
 _UNITS = {"MB": 10**6, "GB": 10**9}
 
 
@@ -66,6 +68,11 @@ class Source:
         return self.size
 
     @property
+    def is_in_bucket(self) -> bool:
+        """Return whether the source is a file or folder in a bucket."""
+        return any(address.startswith(BUCKETS) for address in self.addresses)
+
+    @property
     def is_archive(self) -> bool:
         """Return whether the addresses lead to an archive whose members are unpacked."""
         return self.repository is None and any(member is not None for member in self.places.values())
@@ -117,6 +124,35 @@ def hub_models(paths: Iterable[str]) -> list[Source]:
     found = (re.match(r"hub/([^/]+/[^/]+)/([0-9a-f]{40})(/|$)", path) for path in paths)
     pairs = dict.fromkeys((match[1], match[2]) for match in found if match)
     return [hub_source(*pair, "model") for pair in pairs]
+
+
+def in_data(address: str) -> str:
+    """Return the place below `data` of a file or folder in a bucket.
+
+    The key of the file is one name, with %2F for each slash, so that no place is inside another.
+    """
+    bucket, _, key = address.removeprefix(BUCKETS).partition("/")
+    return f"s3/{bucket}/{quote(key.strip('/') or '/', safe='')}"
+
+
+def bucket_sources(paths: Iterable[str]) -> list[Source]:
+    """Return the sources of the files and folders of buckets among paths below `data`."""
+    found = dict.fromkeys(match[0] for path in paths if (match := re.match(r"s3/[^/]+/[^/]+", path)))
+    return [_bucket_source(place) for place in found]
+
+
+def _bucket_source(place: str) -> Source:
+    address = f"{BUCKETS}{unquote(place.removeprefix('s3/'))}"
+    return Source(
+        name=address,
+        what="a file or folder that the config names",
+        origin="a bucket",
+        licence="as its owner states",
+        becomes="",
+        places={place: None},
+        addresses=(address,),
+        seen=address,
+    )
 
 
 def serving(sources: Iterable[Source], paths: Iterable[str]) -> list[Source]:

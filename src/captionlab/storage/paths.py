@@ -10,6 +10,7 @@ RESULTS = "results"
 # Folder of the provenance of a run's files.
 PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
+TRACKING = f"{RESULTS}/tracking"
 TABLES = f"{RESULTS}/tables"
 CONFIG = f"{RESULTS}/config.yaml"  # the whole config of the run that was started last in this folder
 PICTURES = "pictures"  # folder, beside LaTeX tables, of the pictures in them
@@ -48,7 +49,7 @@ class _Files:
 log = _Files("logs/{job}.log", "job")
 provenance = _Files("provenance/{job}.json", "job")
 state = _Files("state/{rule}/{name}", "rule", "name")  # folder of the checkpoints of a training
-tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the TensorBoard curves of a training
+tracking = _Files("tracking/{rule}/{name}", "rule", "name")  # folder of the curves of a training
 
 corpus = _Files("corpora/{corpus}/{table}.parquet", "table")  # images, captions, objects, scene_captions or rejects
 encoder = _Files("encoders/{encoder}/{file}", "file")
@@ -93,6 +94,12 @@ def stage_of(path: str) -> str | None:
     return below.split("/")[0] if below != f"/{path}" else None
 
 
+def in_results(path: str | os.PathLike[str]) -> str:
+    """Return a relative path from results/ on, wherever results/ lies; other paths are returned as they are."""
+    below = f"/{path}".rpartition(f"/{RESULTS}/")
+    return f"{RESULTS}/{below[2]}" if below[1] else str(path)
+
+
 def results_of(log: str | os.PathLike[str]) -> Path:
     """Return the folder results/, wherever it lies, from the log of a job."""
     return next(folder for folder in Path(log).parents if folder.parts[-2:] == Path(LOGS).parts).parent
@@ -123,4 +130,4 @@ def embedded_in(path: str) -> tuple[str, str]:
 
 def job_of(log: str) -> str:
     """Return the job of a log, without the name of its rule."""
-    return "/".join(Path(log).with_suffix("").parts[3:])
+    return "/".join(Path(log).with_suffix("").relative_to(results_of(log)).parts[2:])

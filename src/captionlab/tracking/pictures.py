@@ -3,7 +3,7 @@
 import logging
 import os
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +43,12 @@ class Pictures:
                     logger.warning("%s is shown without its pixels: %s", row["image_id"], failure)
                 self.read[row["image_id"]] = image
         return [self.read.get(image_id) for image_id in wanted]
+
+    def cards(self, examples: Sequence[Example]) -> Iterator[tuple[str, Image.Image]]:
+        """Yield the id of each example's image, and the card of the example."""
+        images = self.of(example.image_id for example in examples)
+        for image, example in zip(images, examples, strict=True):
+            yield example.image_id, card(image, example)
 
 
 def card(image: Image.Image | None, example: Example) -> Image.Image:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+OPTIMIZER = ("gradient_norm", "learning_rate")
 
 
 class Example(NamedTuple):
@@ -25,11 +27,30 @@ class Update(NamedTuple):
     examples: Sequence[Example] = ()
     """at a validation, captions of the same images each time"""
 
+    def scalars(self) -> dict[str, float]:
+        """Return the statistics by the names of their curves."""
+        return {tag(name): value for name, value in self.statistics.items()}
+
 
 class TrackedTraining(NamedTuple):
     """Training that is tracked."""
 
+    rule: str
+    """rule that trains"""
+    name: str
+    """name of the model in the config"""
+    id: str
+    """the same for all jobs that work on the training: a training that resumes is shown as the same run"""
+    config: Mapping[str, Any]
+    """block of the model in the config"""
     folder: str
-    """folder of the event file"""
+    """folder of the files of trackers"""
     images: str | os.PathLike[str]
     """table of IMAGES with the images of the examples"""
+
+
+def tag(statistic: str) -> str:
+    """Return the name of a statistic's curve: its group, and the statistic."""
+    if statistic.startswith("validation_"):
+        return statistic.replace("_", "/", 1)
+    return f"{'optimizer' if statistic in OPTIMIZER else 'training'}/{statistic}"

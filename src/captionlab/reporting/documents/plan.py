@@ -37,11 +37,16 @@ class PlannedJob(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The jobs of a run in the order of their stages, the folder of the run, and whether it is locked."""
+    """The jobs of a run in the order of their stages, the folder of the run, and whether it is locked.
+
+    `results` is the folder of the results on this machine, from the folder of the run. If results lie in a bucket, it
+    is Snakemake's local copy of the bucket.
+    """
 
     folder: Path
     jobs: Sequence[PlannedJob]
     locked: bool
+    results: Path = Path(paths.RESULTS)
 
     @property
     def pending(self) -> list[tuple[str, str]]:
@@ -94,7 +99,8 @@ def read_plan(arguments: Sequence[str]) -> Plan:
     rules = {rule.name: index for index, rule in enumerate(graph.workflow.rules)}
     found = [_planned(job, job in pending, folder) for job in graph.jobs if job.log]
     found.sort(key=lambda job: (rules[job.rule], job.name))
-    return Plan(folder, found, graph.workflow.persistence.locked)
+    results = next((paths.results_of(job.log[0]) for job in graph.jobs if job.log), Path(paths.RESULTS))
+    return Plan(folder, found, graph.workflow.persistence.locked, results)
 
 
 def _planned(job: Any, pending: bool, folder: Path) -> PlannedJob:
@@ -108,13 +114,13 @@ def _why(job: Any, folder: Path) -> list[str]:
     reason, words = job.dag.reason(job), []
     if reason.forced:  # Snakemake also counts --rerun-incomplete as forced
         words.append("interrupted, or asked for by force")
-    elif not any((folder / path).exists() for path in job.output):
+    elif not any(_is_made(path, folder) for path in job.output):
         words.append("not made yet")
-    elif missing := sorted(map(str, reason.missing_output)):
+    elif missing := sorted(map(_shown, reason.missing_output)):
         words.append(f"{missing[0]} is not there")
     if reason.params_changed:
         words += _changes(job, folder) or ["its parameters"]
-    if inputs := sorted(map(str, reason.updated_input - reason.updated_input_run)):
+    if inputs := sorted(map(_shown, reason.updated_input - reason.updated_input_run)):
         words.append(f"another content: {', '.join(inputs[:SHOWN])}")
     if reason.input_changed:
         words.append("it reads other files")
@@ -123,6 +129,16 @@ def _why(job: Any, folder: Path) -> list[str]:
     # A job without a reason of its own runs because its inputs are made again. If there is another reason, that says
     # enough.
     return words or [AFTER]
+
+
+def _is_made(path: Any, folder: Path) -> bool:
+    """Return whether an output of a job is there, in the folder of the run or in a bucket."""
+    return bool(path.storage_object.exists()) if path.is_storage else (folder / path).exists()
+
+
+def _shown(path: Any) -> str:
+    """Return the name of a file of a job; in a bucket, its address."""
+    return str(path.storage_object.query if path.is_storage else path)
 
 
 def _changes(job: Any, folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.reporting.templates import template
 from captionlab.storage.files import replacing, replacing_folder
-from captionlab.storage.paths import PICTURES
+from captionlab.storage.paths import PICTURES, TABLES
 
 File = str | os.PathLike[str]
 
@@ -111,7 +111,7 @@ def _index(directory: Path, listed: Listed) -> dict[str, str]:
     """
     tables, figures = list(_tables(directory)), list(_figures(directory, listed))
     pages = [
-        _Entry(page, titled(title, listed.caveats), sentence, os.path.relpath(page, directory))
+        _Entry(page, titled(title, listed.caveats), sentence, os.path.relpath(page, TABLES))
         for page, (title, sentence) in listed.pages.items()
     ]
     groups = []

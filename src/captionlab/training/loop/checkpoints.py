@@ -69,22 +69,32 @@ class Training:
 
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of `train`: seed, files, fingerprint, device, tracker and snapshots."""
+        key = fingerprint(self.params, input_digests().values())
         return {
             "seed": self.params["seed"],
             "log_path": self.log,
             "state_directory": self.state,
-            "fingerprint": fingerprint(self.params, input_digests().values()),
+            "fingerprint": key,
             "device": device(),
-            "tracker": self.tracker() if is_first() else NOBODY,
+            "tracker": self.tracker(key) if is_first() else NOBODY,
             "snapshots": self.params["config"].get("snapshots", []),
             **{f"checkpoint_{name}": value for name, value in self.checkpoints.items()},
         }
 
-    def tracker(self) -> Tracker:
-        """Return the tracker that `tracking` names."""
+    def tracker(self, fingerprint: str) -> Tracker:
+        """Return the tracker that `tracking` names, for the training with a fingerprint."""
         if self.tracking == "none":
             return NOBODY
-        return Tracker(TrackedTraining(paths.tracking(self.rule, folder_of(self.weights).name), self.images))
+        name = folder_of(self.weights).name
+        run = TrackedTraining(
+            rule=self.rule,
+            name=name,
+            id=hashlib.blake2b(f"{self.rule}/{name}/{fingerprint}".encode(), digest_size=8).hexdigest(),
+            config=self.params["config"],
+            folder=paths.tracking(self.rule, name),
+            images=self.images,
+        )
+        return Tracker(run, self.tracking)
 
 
 class Resumable:

@@ -230,7 +230,7 @@ def _train(trainer: Any, job: Job) -> None:
     options = {f"checkpoint_{name}": value for name, value in job.training.checkpoints.items()}
     every = job.training.params["config"]["objective"].get("updates", 1)
     newest = _newest(job.folder)
-    tracker = job.training.tracker() if is_first() else NOBODY
+    tracker = job.training.tracker(job.fingerprint) if is_first() else NOBODY
     with stop_requests() as stop, tracker.following(_history(newest)):
         following = Following(stop, tracker, device(), every, **options)
         trainer.add_callback(following)
