@@ -14,9 +14,9 @@ LIBRARY = Path(__file__).parent
 PROJECT = LIBRARY / "project" if (LIBRARY / "project").is_dir() else LIBRARY.parents[1]
 
 
-def is_installed(project: Path = PROJECT) -> bool:
-    """Return whether a project is of an installed package."""
-    return not (project / "src").is_dir()
+def is_installed(project: Path | None = None) -> bool:
+    """Return whether a project, by default the project of this process, is of an installed package."""
+    return not ((project or PROJECT) / "src").is_dir()
 
 
 def installed_packages(project: Path) -> dict[str, Path]:
@@ -24,7 +24,7 @@ def installed_packages(project: Path) -> dict[str, Path]:
     return {NAME: project.parent} if is_installed(project) else {}
 
 
-def start_of(project: Path = PROJECT) -> Path:
+def start_of(project: Path) -> Path:
     """Return the folder that relative paths of a config start from: the checkout, or else the current folder."""
     return Path.cwd() if is_installed(project) else project
 

@@ -38,7 +38,7 @@ other captions or models, replaces it and makes again what is affected. Options 
     parser.add_argument(
         "--data",
         type=Path,
-        default=start_of() / "data",
+        default=start_of(PROJECT) / "data",
         help="folder of published weights; default: data/ of the checkout, or of the current folder if there is none",
     )
     parser.add_argument(
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         if path and not there(path):
             raise TryError(f"there is no {'folder' if there is Path.is_dir else 'file'} {path}")
     text, models = written_config(arguments.folder, arguments.captions, arguments.data.absolute())
-    place = (arguments.directory or start_of() / "runs" / name_of(arguments.folder)).absolute()
+    place = (arguments.directory or start_of(PROJECT) / "runs" / name_of(arguments.folder)).absolute()
     config = place / "config.yaml"
     passed = [*arguments.passed, *["--dry-run"] * arguments.dry_run]
     options = ["--configfile", str(config), "--directory", str(place), *passed]
