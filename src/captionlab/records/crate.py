@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rocrate.model import ContextEntity  # type: ignore[import-untyped]
-from rocrate.model.softwareapplication import SoftwareApplication  # type: ignore[import-untyped]
-from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
+from rocrate.model import ContextEntity
+from rocrate.model.softwareapplication import SoftwareApplication
+from rocrate.rocrate import ROCrate
 
 from captionlab.installation import PROJECT
 from captionlab.records.contents import Contents, RecordedFile, RecordedJob, sha256, without_home
