@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
 from snakemake.utils import update_config
 
 from captionlab.config.blocks import Block
+from captionlab.config.config_files import check_readable
 from captionlab.config.whole import ConfigError, checked, named_paths
 from captionlab.graph.retrieving import retrieval
 from captionlab.installation import PROJECT
@@ -62,9 +62,12 @@ def merged(files: Iterable[Path]) -> Block:
     config: Block = {}
     for path in files:
         try:
+            check_readable(path)
             update_config(config, read_yaml(path))
-        except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
-            raise ConfigError(f"{path} cannot be read as a config: {' '.join(str(error).split())}") from error
+        except ConfigError:
+            raise
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path} cannot be read as a config: {error}") from error
     return config
 
 

@@ -33,7 +33,12 @@ def run_snakemake(arguments: Sequence[str]) -> int:
 
 
 def check_configs(words: Sequence[str]) -> None:
-    """Raise ValueError if a config file among options of Snakemake is missing: Snakemake would show a traceback."""
+    """Raise ValueError if a config file among options of Snakemake is missing or cannot be read.
+
+    Snakemake would show a traceback, or would not say which file and line it is.
+    """
+    from captionlab.config.config_files import check_readable
+
     is_config = False
     for word in words:
         option, equals, value = word.partition("=")
@@ -49,3 +54,5 @@ def check_configs(words: Sequence[str]) -> None:
                 f"there is no config file {word}; two dashes come before targets, "
                 "as in --configfile mine.yaml -- results/tables/"
             )
+        if is_config:
+            check_readable(Path(word))

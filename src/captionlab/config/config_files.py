@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from snakemake.utils import update_config
 
 from captionlab.config.blocks import Block
 from captionlab.config.walking import takes_null
 from captionlab.config.whole import ConfigError
 from captionlab.storage.files import RepeatedKeyError, read_yaml
+from captionlab.userfiles.reading import read_text
 
 _Place = tuple[Any, ...]
 
@@ -41,6 +43,25 @@ def check_config_files(config: Block, files: Sequence[Path], line: Mapping[str, 
         raise ConfigError(
             f"{there}; the default config is not read if files are given; to change it, give config/config.yaml first"
         )
+
+
+def check_readable(path: Path) -> None:
+    """Raise a ValueError, which names file and line, if a config file is no YAML with keys at its top.
+
+    Snakemake names neither.
+    """
+    try:
+        content = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
+        what = getattr(error, "problem", None) or str(error)
+        raise ConfigError(
+            f"{where}: this is no YAML: {what}; brackets, quotes and indentation, by spaces, must fit together"
+        ) from error
+    if not isinstance(content, Mapping):
+        found = "is empty" if content is None else f"has a {type(content).__name__} at its top"
+        raise ConfigError(f"{path} {found}; a config has keys there, as config/config.yaml has")
 
 
 def _taken_away(layers: Sequence[Mapping[str, Any]]) -> list[_Place]:
