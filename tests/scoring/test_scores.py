@@ -201,3 +201,9 @@ def test_chair_names_objects_that_are_not_there(tmp_path):
 def test_a_metric_of_the_workflow_is_there():
     assert {"bleu", "meteor", "rouge-l", "cider", "spice", "clipscore", "chair"} <= {*METRICS}
     assert sacrebleu.METRICS.keys() == {"SacreBLEU"}
+
+
+@pytest.mark.parametrize(("options", "named"), [({"metrics": "bleu"}, r"\['bleu'\]"), ({"seed": -1}, "seed is -1")])
+def test_wrong_options_are_named(options, named):
+    with pytest.raises(ScoringError, match=named):
+        captionlab.score({1: "a dog"}, {1: ["a dog"]}, **options)

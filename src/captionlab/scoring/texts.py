@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from captionlab.corpora.readers.coco.reader import coco_entries
 from captionlab.corpora.readers.entries import Entry
@@ -12,9 +12,6 @@ from captionlab.corpora.readers.karpathy import reader as karpathy
 from captionlab.generation.captions import CaptionFileError, entry_captions, read_caption_file
 from captionlab.userfiles.ids import id_text
 from captionlab.userfiles.reading import read_json
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger(__name__)
 # Where texts come from: the path of a file, texts by image, records with image_id and caption, or such a data frame.
