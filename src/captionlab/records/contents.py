@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.installation import PROJECT
+from captionlab.installation import file_of
 from captionlab.jobs.provenance import records
 from captionlab.reporting.documents.costs import measured_job
 from captionlab.reporting.tables.formats.csv import read_records
@@ -125,8 +125,8 @@ class Contents:
         return path if path.exists() and (path.is_dir() or digest(path) == made) else None
 
     def located(self, name: str) -> Path:
-        """Return where a file of provenance lies: in the run's folder or in the checkout."""
-        return self.folder / name if (self.folder / name).exists() else PROJECT / name
+        """Return where a file of provenance lies: in the run's folder or in captionlab."""
+        return self.folder / name if (self.folder / name).exists() else file_of(Path(name))
 
     @cached_property
     def inputs(self) -> list[str]:
