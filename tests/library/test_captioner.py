@@ -140,5 +140,5 @@ def test_what_does_not_fit_is_refused(tiny_run, tmp_path, answers, given, load, 
 
 def test_a_family_of_a_plugin_that_is_not_in_use_is_named(tmp_path):
     (tmp_path / "config.json").write_text('{"family": "echo"}')
-    with pytest.raises(ValueError, match="family 'echo', .*captionlab.plugins"):
+    with pytest.raises(ValueError, match=r"family 'echo', .*captionlab\.plugins"):
         load_captioner(tmp_path)
