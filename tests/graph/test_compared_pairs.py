@@ -84,3 +84,11 @@ def test_seeds_that_cannot_be_paired():
     config["captioners"]["base"]["seeds"], config["captioners"]["tuned"]["seeds"] = [1, 2, 3], [1, 2]
     with pytest.raises(ConfigError, match="base with 3 seeds and tuned with 2, which cannot be compared seed by seed"):
         checked(config, ROOT)
+
+
+@pytest.mark.parametrize("seeds", [None, 3])
+def test_seeds_of_a_wrong_type_are_a_sentence(seeds):
+    config = edited([["one", "two"]])
+    config["captioners"]["one"]["seeds"] = seeds
+    with pytest.raises(ConfigError, match=r"captioners\.one has no key 'seeds'"):
+        checked(config, ROOT)
