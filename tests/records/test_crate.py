@@ -150,3 +150,10 @@ def test_homes_are_written_as_tildes():
     assert without_home("python /home/ada/metric.py /Users/bob/x /usr/home/x") == "python ~/metric.py ~/x /usr/home/x"
     assert public_value({"a": ["/data/x.txt", "b/c", 1]})["a"][1:] == ["b/c", 1]
     assert public_value("/data/x.txt") != public_value("/other/x.txt")
+
+
+def test_addresses_lose_their_passwords():
+    assert public_value(["score --to https://ada:key@host/x?a=b", "s3://bucket/a@b"]) == [
+        "score --to https://host/x?a=b",
+        "s3://bucket/a@b",
+    ]

@@ -207,14 +207,24 @@ def without_home(text: str) -> str:
     return re.sub(r"(?<![\w./~-])/(?:home|Users)/[^/\s'\"]+", "~", text.replace(str(Path.home()), "~"))
 
 
+def without_passwords(text: str) -> str:
+    """Return a text whose addresses have no user and no password."""
+    return re.sub(r"://[^/@\s]+@", "://", text)
+
+
 def public_value(value: Any) -> Any:
-    """Return a value of a config or of a JSON file with absolute paths replaced and home folders written as ~."""
+    """Return a value of a config or of a JSON file without private parts.
+
+    Absolute paths are replaced, home folders are written as ~, and addresses have no user and no password.
+    """
     if isinstance(value, Mapping):
         return {key: public_value(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [public_value(inner) for inner in value]
     if isinstance(value, str):
-        return _stand_in(value) if os.path.isabs(value) and "\n" not in value else without_home(value)
+        return (
+            _stand_in(value) if os.path.isabs(value) and "\n" not in value else without_home(without_passwords(value))
+        )
     return value
 
 
