@@ -92,3 +92,10 @@ def test_seeds_of_a_wrong_type_are_a_sentence(seeds):
     config["captioners"]["one"]["seeds"] = seeds
     with pytest.raises(ConfigError, match=r"captioners\.one has no key 'seeds'"):
         checked(config, ROOT)
+
+
+def test_a_mistake_in_a_pair_is_one_sentence():
+    with pytest.raises(ConfigError) as failure:
+        checked(edited([["one", "tow"]]), ROOT)
+    assert "compare.0.1 is 'tow'" in str(failure.value)
+    assert "all-pairs" not in str(failure.value)
