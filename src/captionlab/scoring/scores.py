@@ -94,6 +94,8 @@ def compare(
     """
     import pandas as pd
 
+    if not isinstance(captions, Mapping):
+        raise ScoringError(f"captions are a {type(captions).__name__}; give the captions of each captioner by a name")
     if len(captions) < 2:
         raise ScoringError("a comparison needs the captions of two captioners or more")
     results = measure(captions, references, Options(metrics=metrics, **options))

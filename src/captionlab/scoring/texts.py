@@ -40,7 +40,9 @@ def read_texts(source: Any, name: str, split: str = "test") -> Texts:
         return _of_file(Path(source), split)
     if isinstance(source, Mapping):
         return Texts(name, _of_mapping(source, name))
-    records = source.to_dict("records") if hasattr(source, "to_dict") else source
+    if hasattr(source, "to_frame"):
+        raise ValueError(f"{name} are a {type(source).__name__}; give a data frame, or texts by image by `.to_dict()`")
+    records = source.to_dict("records") if hasattr(source, "columns") else source
     if not isinstance(records, Sequence) or isinstance(records, str | bytes):
         raise ValueError(f"{name} are a {type(source).__name__}; give a path, texts by image, records or a data frame")
     entries = [text for place, record in enumerate(records) for text in entry_captions(record, f"{name}[{place}]")]
