@@ -52,9 +52,10 @@ def use(folders: Iterable[Path], parts: Iterable[str]) -> None:
         _check_free(name, folder)
         if used.setdefault(name, folder) != folder:
             raise PluginError(f"{used[name]} and {folder} have the same name; rename one of them")
-    os.environ.pop(VARIABLE, None)
     if used:
         os.environ[VARIABLE] = json.dumps({name: str(folder) for name, folder in used.items()})
+    else:
+        os.environ.pop(VARIABLE, None)
 
 
 def remembered(function: Callable[[*Arguments], Value]) -> Callable[[*Arguments], Value]:

@@ -84,3 +84,18 @@ def test_seeds_that_cannot_be_paired():
     config["captioners"]["base"]["seeds"], config["captioners"]["tuned"]["seeds"] = [1, 2, 3], [1, 2]
     with pytest.raises(ConfigError, match="base with 3 seeds and tuned with 2, which cannot be compared seed by seed"):
         checked(config, ROOT)
+
+
+@pytest.mark.parametrize("seeds", [None, 3])
+def test_seeds_of_a_wrong_type_are_a_sentence(seeds):
+    config = edited([["one", "two"]])
+    config["captioners"]["one"]["seeds"] = seeds
+    with pytest.raises(ConfigError, match=r"captioners\.one has no key 'seeds'"):
+        checked(config, ROOT)
+
+
+def test_a_mistake_in_a_pair_is_one_sentence():
+    with pytest.raises(ConfigError) as failure:
+        checked(edited([["one", "tow"]]), ROOT)
+    assert "compare.0.1 is 'tow'" in str(failure.value)
+    assert "all-pairs" not in str(failure.value)

@@ -136,3 +136,9 @@ def test_what_does_not_fit_is_refused(tiny_run, tmp_path, answers, given, load, 
     with pytest.raises(ValueError, match=part) as failure:
         load(open_run(tmp_path / "run"), tmp_path)
     answers.hold(given, failure.value, part)
+
+
+def test_a_family_of_a_plugin_that_is_not_in_use_is_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"family": "echo"}')
+    with pytest.raises(ValueError, match=r"family 'echo', .*captionlab\.plugins"):
+        load_captioner(tmp_path)

@@ -9,6 +9,7 @@ import yaml
 from support.crates import issues
 from support.recorded_run import CAPTION, COMMIT, IMAGE, REFERENCE, recorded_run
 
+from captionlab import installation
 from captionlab.commands.main import main
 from captionlab.records.contents import Contents, public_value, without_home
 from captionlab.records.crate import Notes, write_crate
@@ -109,6 +110,17 @@ def test_a_file_that_changed_since_has_no_digest_of_today(tmp_path):
     assert weights["description"] == "deleted or changed after the job that read or wrote it"
 
 
+def test_files_of_an_installed_captionlab_are_located(run, tmp_path, monkeypatch):
+    module = tmp_path / "captionlab" / "own" / "module.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("")
+    monkeypatch.setattr(installation, "LIBRARY", tmp_path / "captionlab")
+    monkeypatch.setattr(installation, "PROJECT", tmp_path / "captionlab" / "project")
+    contents = Contents(run)
+    assert contents.located("src/captionlab/own/module.py") == module
+    assert contents.located("workflow/rules/x.smk") == tmp_path / "captionlab" / "project" / "workflow/rules/x.smk"
+
+
 def test_unlicensed_says_so(run, tmp_path):
     write_crate(run, tmp_path / "crate")
     assert "not stated a licence" in graph(tmp_path / "crate")["#licence"]["name"]
@@ -138,3 +150,10 @@ def test_homes_are_written_as_tildes():
     assert without_home("python /home/ada/metric.py /Users/bob/x /usr/home/x") == "python ~/metric.py ~/x /usr/home/x"
     assert public_value({"a": ["/data/x.txt", "b/c", 1]})["a"][1:] == ["b/c", 1]
     assert public_value("/data/x.txt") != public_value("/other/x.txt")
+
+
+def test_addresses_lose_their_passwords():
+    assert public_value(["score --to https://ada:key@host/x?a=b", "s3://bucket/a@b"]) == [
+        "score --to https://host/x?a=b",
+        "s3://bucket/a@b",
+    ]

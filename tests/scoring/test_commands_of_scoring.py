@@ -87,3 +87,13 @@ def test_nothing_heavy_is_imported(files):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {*done.stderr.split()} & {*HEAVY}
+
+
+def test_a_file_that_is_there_twice_is_said(files, capsys):
+    assert main(["compare", "base.json", "base.json", "references.json", "--metrics", "sacrebleu"]) == 1
+    assert "base.json is there twice" in capsys.readouterr().err
+
+
+def test_blanks_between_metrics_are_nothing(files, capsys):
+    assert main(["score", "base.json", "references.json", "--metrics", "sacrebleu, diversity", "--csv"]) == 0
+    assert "vocabulary" in capsys.readouterr().out

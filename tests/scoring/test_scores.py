@@ -2,6 +2,8 @@
 
 import random
 
+import numpy as np
+import pandas as pd
 import pytest
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor.meteor import Meteor
@@ -201,3 +203,25 @@ def test_chair_names_objects_that_are_not_there(tmp_path):
 def test_a_metric_of_the_workflow_is_there():
     assert {"bleu", "meteor", "rouge-l", "cider", "spice", "clipscore", "chair"} <= {*METRICS}
     assert sacrebleu.METRICS.keys() == {"SacreBLEU"}
+
+
+@pytest.mark.parametrize(("options", "named"), [({"metrics": "bleu"}, r"\['bleu'\]"), ({"seed": -1}, "seed is -1")])
+def test_wrong_options_are_named(options, named):
+    with pytest.raises(ScoringError, match=named):
+        captionlab.score({1: "a dog"}, {1: ["a dog"]}, **options)
+
+
+def test_ids_of_numpy_are_whole_numbers():
+    captions, ids = ["a dog", "a cat"], np.arange(2)
+    by_image = dict(zip(ids, captions, strict=True))
+    records = [{"image_id": image, "caption": text} for image, text in by_image.items()]
+    for source in (by_image, records):
+        assert captionlab.score(source, {0: ["a dog"], 1: ["a cat"]}, metrics=["sacrebleu"])["n"].tolist() == [2]
+
+
+def test_sources_of_other_types_are_named():
+    references = {1: ["a dog"]}
+    with pytest.raises(ValueError, match="captions are a Series"):
+        captionlab.score(pd.Series({1: "a dog"}), references)
+    with pytest.raises(ScoringError, match="captions are a list"):
+        captionlab.compare([{1: "a dog"}, {1: "a cat"}], references)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from captionlab.scoring.measuring import DEFAULT, METRICS
-from captionlab.scoring.scores import Options
+from captionlab.scoring.scores import Options, ScoringError
 
 FORMS = ("json", "csv", "latex")
 
@@ -37,7 +37,8 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
 def options_of(arguments: argparse.Namespace) -> Options:
     """Return what the arguments ask to be measured. Messages of the library go to standard error."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="captionlab: %(message)s")
-    metrics = [*arguments.metrics.split(","), *(["spice"] if arguments.spice else [])]
+    asked = [name.strip() for name in arguments.metrics.split(",")]
+    metrics = [*asked, *(["spice"] if arguments.spice else [])]
     return Options(
         metrics=metrics,
         split=arguments.split,
@@ -50,6 +51,11 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def named(paths: list[str]) -> dict[str, str]:
-    """Return the paths of files by the names of their columns: the name of a file, or its path if two are the same."""
+    """Return the paths of files by the names of their columns: the name of a file, or its path if two are the same.
+
+    Raises ScoringError if a file is there twice.
+    """
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        raise ScoringError(f"{twice[0]} is there twice; name each file of captions once, and the references last")
     stems = [Path(path).stem for path in paths]
     return {stem if stems.count(stem) == 1 else path: path for stem, path in zip(stems, paths, strict=True)}

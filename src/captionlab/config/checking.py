@@ -108,7 +108,8 @@ def _said(config: Block, where: str, place: KeyPath, error: ErrorDetails) -> Ite
 
 
 def _other_kind(error: ErrorDetails) -> bool:
-    return error["type"].endswith("_type") and "[key]" not in error["loc"]
+    is_type = error["type"].endswith("_type") or (error["type"] == "literal_error" and isinstance(error["input"], list))
+    return is_type and "[key]" not in error["loc"]
 
 
 def _plain(bound: Any) -> Any:

@@ -158,7 +158,7 @@ class Evaluation(Model):
                 yield f"{{place}}.compare has {absent[0]!r}, which is not among its captioners; add it there"
             if {*pair} in map(set, self.pairs[:place]):
                 yield f"{{place}}.compare has the pair {' and '.join(pair)} twice; keep one"
-            seeds = [len(config["captioners"].get(name, {}).get("seeds", [0])) for name in pair]
+            seeds = [_trainings(config["captioners"], name) for name in pair]
             if min(seeds) > 1 and seeds[0] != seeds[1]:
                 yield (
                     f"{{place}}.compare has {pair[0]} with {seeds[0]} seeds and {pair[1]} with {seeds[1]}, which "
@@ -171,6 +171,13 @@ class Evaluation(Model):
         if self.compare == ALL_PAIRS:
             return [[*pair] for pair in combinations(self.captioners, 2)]
         return [*self.compare] if self.compare else []
+
+
+def _trainings(captioners: Any, name: str) -> int:
+    """Return the number of trainings of a captioner, whose block may have mistakes of any kind."""
+    block = captioners.get(name) if isinstance(captioners, Mapping) else None
+    seeds = block.get("seeds") if isinstance(block, Mapping) else None
+    return len(seeds) if isinstance(seeds, list) else 1
 
 
 class CommandMetric(Model):

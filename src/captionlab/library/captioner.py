@@ -77,10 +77,15 @@ def load_captioner(
     config = read_config(folder / NAME)
     if "family" not in config:
         raise ValueError(f"{folder} has no {NAME} of a captioner; name a folder such as results/captioners/NAME")
-    reads = plugins.facts("captioners")[config["family"]].reads
+    if (family := config["family"]) not in plugins.names("captioners"):
+        raise ValueError(
+            f"{folder} is of the family {family!r}, which captionlab does not have; if it is a plug-in outside, name "
+            "its package first by `use([Path(FOLDER)])` of captionlab.plugins"
+        )
+    reads = plugins.facts("captioners")[family].reads
     if reads == "tagged-regions":
         raise ValueError(
-            f"{folder} is a {config['family']}, which reads regions and tags of a detector; caption its images by an "
+            f"{folder} is a {family}, which reads regions and tags of a detector; caption its images by an "
             "evaluation of the workflow, and read them by `open_run(...).captions(...)`"
         )
     device = device or best_device()
@@ -88,7 +93,7 @@ def load_captioner(
         encoder = run.encoder_of(folder.name)
     if encoder is None and reads in ("vector", "patches"):
         raise ValueError(
-            f"{folder} is a {config['family']}, which reads the output of an encoder; name the folder of the encoder, "
+            f"{folder} is a {family}, which reads the output of an encoder; name the folder of the encoder, "
             "such as results/encoders/NAME, as `encoder`"
         )
     model, tokenizer = load_weights(folder, device)

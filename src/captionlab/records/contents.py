@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from captionlab.installation import PROJECT
+from captionlab.installation import file_of
 from captionlab.jobs.provenance import records
 from captionlab.reporting.documents.costs import measured_job
 from captionlab.reporting.tables.formats.csv import read_records
@@ -125,8 +125,8 @@ class Contents:
         return path if path.exists() and (path.is_dir() or digest(path) == made) else None
 
     def located(self, name: str) -> Path:
-        """Return where a file of provenance lies: in the run's folder or in the checkout."""
-        return self.folder / name if (self.folder / name).exists() else PROJECT / name
+        """Return where a file of provenance lies: in the run's folder or in captionlab."""
+        return self.folder / name if (self.folder / name).exists() else file_of(Path(name))
 
     @cached_property
     def inputs(self) -> list[str]:
@@ -207,14 +207,24 @@ def without_home(text: str) -> str:
     return re.sub(r"(?<![\w./~-])/(?:home|Users)/[^/\s'\"]+", "~", text.replace(str(Path.home()), "~"))
 
 
+def without_passwords(text: str) -> str:
+    """Return a text whose addresses have no user and no password."""
+    return re.sub(r"://[^/@\s]+@", "://", text)
+
+
 def public_value(value: Any) -> Any:
-    """Return a value of a config or of a JSON file with absolute paths replaced and home folders written as ~."""
+    """Return a value of a config or of a JSON file without private parts.
+
+    Absolute paths are replaced, home folders are written as ~, and addresses have no user and no password.
+    """
     if isinstance(value, Mapping):
         return {key: public_value(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [public_value(inner) for inner in value]
     if isinstance(value, str):
-        return _stand_in(value) if os.path.isabs(value) and "\n" not in value else without_home(value)
+        return (
+            _stand_in(value) if os.path.isabs(value) and "\n" not in value else without_home(without_passwords(value))
+        )
     return value
 
 

@@ -53,6 +53,10 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raise ScoringError for an unknown metric, or one that lacks what it needs."""
+        if isinstance(self.metrics, str):
+            raise ScoringError(f"metrics is a text; give a list of names, such as [{self.metrics!r}]")
+        if self.seed < 0:
+            raise ScoringError(f"seed is {self.seed}; it must be 0 or more")
         if unknown := [name for name in self.metrics if name not in METRICS]:
             raise ScoringError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
         asked = {*self.metrics, *(["clipscore"] if self.images else []), *(["chair"] if self.objects else [])}
@@ -90,6 +94,8 @@ def compare(
     """
     import pandas as pd
 
+    if not isinstance(captions, Mapping):
+        raise ScoringError(f"captions are a {type(captions).__name__}; give the captions of each captioner by a name")
     if len(captions) < 2:
         raise ScoringError("a comparison needs the captions of two captioners or more")
     results = measure(captions, references, Options(metrics=metrics, **options))

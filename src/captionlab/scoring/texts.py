@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from captionlab.corpora.readers.coco.reader import coco_entries
 from captionlab.corpora.readers.entries import Entry
@@ -12,9 +12,6 @@ from captionlab.corpora.readers.karpathy import reader as karpathy
 from captionlab.generation.captions import CaptionFileError, entry_captions, read_caption_file
 from captionlab.userfiles.ids import id_text
 from captionlab.userfiles.reading import read_json
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger(__name__)
 # Where texts come from: the path of a file, texts by image, records with image_id and caption, or such a data frame.
@@ -43,7 +40,9 @@ def read_texts(source: Any, name: str, split: str = "test") -> Texts:
         return _of_file(Path(source), split)
     if isinstance(source, Mapping):
         return Texts(name, _of_mapping(source, name))
-    records = source.to_dict("records") if hasattr(source, "to_dict") else source
+    if hasattr(source, "to_frame"):
+        raise ValueError(f"{name} are a {type(source).__name__}; give a data frame, or texts by image by `.to_dict()`")
+    records = source.to_dict("records") if hasattr(source, "columns") else source
     if not isinstance(records, Sequence) or isinstance(records, str | bytes):
         raise ValueError(f"{name} are a {type(source).__name__}; give a path, texts by image, records or a data frame")
     entries = [text for place, record in enumerate(records) for text in entry_captions(record, f"{name}[{place}]")]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterator
 from decimal import Decimal
+from numbers import Integral
 from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -33,7 +34,7 @@ def id_text(value: Any, where: str) -> str | None:
     if isinstance(value, str):
         text = value.strip()
         return (text.partition(".")[0] if _WHOLE.fullmatch(text) else text) or None
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value % 1:
+    if isinstance(value, bool) or not isinstance(value, Integral | float | Decimal) or value % 1:
         raise GivenError(f"{where} is {str(value)[:40]!r}; an id is a text or a whole number")
     if isinstance(value, float) and abs(value) > _LARGEST:
         raise GivenError(f"{where} is {value!r}, a float too large to hold an id; write ids as texts")
