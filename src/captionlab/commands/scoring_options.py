@@ -8,7 +8,7 @@ from pathlib import Path
 from captionlab.scoring.measuring import DEFAULT, METRICS
 from captionlab.scoring.scores import Options
 
-FORMS = ("json", "csv", "latex")
+FORMS = {"json": "JSON", "csv": "CSV", "latex": "LaTeX"}
 
 
 def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--captioned-only", action="store_true", help="leave out images without a caption")
     parser.add_argument("--seed", type=int, default=1, help="seed of the bootstrap; 1 by default")
     forms = parser.add_mutually_exclusive_group()
-    for form in FORMS:
-        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {form.upper()}")
+    for form, written in FORMS.items():
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {written}")
     parser.set_defaults(form="plain")
 
 
@@ -50,6 +50,11 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def named(paths: list[str]) -> dict[str, str]:
-    """Return the paths of files by the names of their columns: the name of a file, or its path if two are the same."""
+    """Return the paths of files by the names of their columns: the name of a file, or its path if two are the same.
+
+    Raises ValueError if a path is there twice.
+    """
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        raise ValueError(f"{twice[0]} is named twice; name each file of captions once, and the file of references last")
     stems = [Path(path).stem for path in paths]
     return {stem if stems.count(stem) == 1 else path: path for stem, path in zip(stems, paths, strict=True)}

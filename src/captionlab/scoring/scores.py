@@ -11,7 +11,7 @@ from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics.nlg.metric import meteor_process
 from captionlab.evaluation.ptb import tokenize
 from captionlab.evaluation.summary import Result, compared, mean_interval
-from captionlab.scoring.matching import Key, check_complete, matched
+from captionlab.scoring.matching import Key, check_complete, matched, warn_of_order
 from captionlab.scoring.measuring import DEFAULT, METRICS, NLG, WRITTEN, InMemory, Material, nlg_results, table_results
 from captionlab.scoring.texts import Texts, read_texts
 from captionlab.statistics.multiple import holm
@@ -129,6 +129,7 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
     kept = {image: every[image] for image in every if image in described or not options.captioned_only}
     for name, texts in sources.items():
         check_complete(texts, captions[name], kept, references.name)
+        warn_of_order(texts, captions[name], kept, references.name)
     of_references = _tokens(
         {(image, n): text for image, texts in kept.items() for n, text in enumerate(texts)}, options
     )
