@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,7 @@ def test_latex_of_a_comparison(files, capsys):
     printed = capsys.readouterr().out
     assert r"\toprule" in printed
     assert "base $-$ near" in printed
+    assert r"\caption{Paired differences. Images: n = 2}" in printed
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,28 @@ def test_files_of_one_name_are_called_by_their_paths(files, capsys, tmp_path):
         "base.json",
         "other/base.json",
     ]
+
+
+def test_a_file_that_is_named_twice(files, capsys):
+    assert main(["compare", "base.json", "base.json", "references.json"]) == 1
+    assert "captionlab compare: base.json is there twice" in capsys.readouterr().err
+
+
+def test_captions_and_references_that_changed_places(files, capsys, caplog):
+    assert main(["score", "references.json", "base.json", "--metrics", "sacrebleu"]) == 0
+    assert "references.json has 3 captions, more than the 2 references in base.json" in caplog.text
+    caplog.clear()
+    assert main(["score", "base.json", "references.json", "--metrics", "sacrebleu"]) == 0
+    assert not caplog.text
+
+
+def test_the_example_of_the_page_runs(capsys):
+    page = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    exec(example, {})
+    printed = capsys.readouterr().out
+    assert "METEOR" in printed
+    assert "..." not in printed  # which pandas prints in place of columns
 
 
 def test_nothing_heavy_is_imported(files):

@@ -8,7 +8,7 @@ from pathlib import Path
 from captionlab.scoring.measuring import DEFAULT, METRICS
 from captionlab.scoring.scores import Options, ScoringError
 
-FORMS = ("json", "csv", "latex")
+FORMS = {"json": "JSON", "csv": "CSV", "latex": "LaTeX"}
 
 
 def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--captioned-only", action="store_true", help="leave out images without a caption")
     parser.add_argument("--seed", type=int, default=1, help="seed of the bootstrap; 1 by default")
     forms = parser.add_mutually_exclusive_group()
-    for form in FORMS:
-        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {form.upper()}")
+    for form, written in FORMS.items():
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {written}")
     parser.set_defaults(form="plain")
 
 

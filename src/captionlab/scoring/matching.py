@@ -1,10 +1,12 @@
 """The captions of images that have references, and what people get wrong about their ids."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from captionlab.scoring.texts import Texts
 from captionlab.userfiles.ids import known_id
 
+logger = logging.getLogger(__name__)
 # The key of a caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
 # What could be done to ids that fit no reference, and how it would be said.
@@ -54,6 +56,14 @@ def check_complete(captions: Texts, keys: Collection[Key], references: Mapping[s
             f"{captions.name}: {_some(missing)} of {len(references)} in {of} have no caption; add them, or score only "
             "the images that have captions (--captioned-only)"
         )
+
+
+def warn_of_order(captions: Texts, keys: Collection[Key], references: Mapping[str, Sequence[str]], of: str) -> None:
+    """Log a warning if there are more captions than references, as when the two files change places."""
+    number = sum(map(len, references.values()))
+    if len(keys) > number:
+        message = "%s has %d captions, more than the %d references in %s; references come last: are the files in order?"
+        logger.warning(message, captions.name, len(keys), number, of)
 
 
 def _mend(unknown: Sequence[str], references: Collection[str]) -> str:

@@ -21,10 +21,9 @@ def values_table(rows: Rows) -> Table:
     cells = {(row["metric"], row["captions"]): row for row in rows}
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     lines = [[Cell(metric), *(_value(cells.get((metric, name)), "value") for name in names)] for metric in metrics]
-    images = ", ".join(dict.fromkeys(f"n = {row['n']}" for row in rows))
     columns = [Column("metric", numeric=False), *(Column(name) for name in names)]
-    description = f"Scores against references; images: {images}"
-    return Table("scores", "Scores", description, columns, [Block(lines)], rows, VALUES, (INTERVALS, TOKENS))
+    title, notes = "Scores against references", (INTERVALS, TOKENS)
+    return Table("scores", title, _images(rows), columns, [Block(lines)], rows, VALUES, notes)
 
 
 def differences_table(rows: Rows) -> Table:
@@ -41,8 +40,8 @@ def differences_table(rows: Rows) -> Table:
     ]
     columns = [*(Column(name, numeric=False) for name in ("captions", "metric")), Column("difference")]
     columns += [Column("p"), Column("p, Holm")]
-    notes = (INTERVALS, TESTS)
-    return Table("differences", "Differences", "Paired differences", columns, [Block(lines)], rows, DIFFERENCES, notes)
+    title, notes = "Paired differences", (INTERVALS, TESTS)
+    return Table("differences", title, _images(rows), columns, [Block(lines)], rows, DIFFERENCES, notes)
 
 
 def plain(table: Table) -> str:
@@ -52,7 +51,9 @@ def plain(table: Table) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = list(_aligned(rows, widths, [column.numeric for column in table.columns]))
     rule = "-" * len(lines[0])
-    return "\n".join([table.description, "", lines[0], rule, *lines[1:], rule, *table.footnotes, ""])
+    return "\n".join(
+        [f"{table.title}. {table.description}", "", lines[0], rule, *lines[1:], rule, *table.footnotes, ""]
+    )
 
 
 def written(form: str, tables: Sequence[Table]) -> str:
@@ -61,6 +62,12 @@ def written(form: str, tables: Sequence[Table]) -> str:
         return json.dumps({table.name: [*table.records] for table in tables}, indent=2, ensure_ascii=False) + "\n"
     make = {"plain": plain, "csv": csv_text, "latex": latex}[form]
     return "\n".join(make(table) for table in tables)
+
+
+def _images(rows: Rows) -> str:
+    """Return the numbers of images in rows, as a description of their table."""
+    numbers = dict.fromkeys(f"n = {row['n']}" for row in rows)
+    return f"Images: {', '.join(numbers)}"
 
 
 def _aligned(rows: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Scores of captions against references, and tests of the differences between captions."""
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics.nlg.metric import meteor_process
 from captionlab.evaluation.ptb import tokenize
 from captionlab.evaluation.summary import Result, compared, mean_interval
-from captionlab.scoring.matching import Key, check_complete, matched
+from captionlab.scoring.matching import Key, check_complete, matched, warn_of_order
 from captionlab.scoring.measuring import DEFAULT, METRICS, NLG, WRITTEN, InMemory, Material, nlg_results, table_results
 from captionlab.scoring.texts import Texts, read_texts
 from captionlab.statistics.multiple import holm
@@ -19,6 +20,7 @@ from captionlab.statistics.multiple import holm
 if TYPE_CHECKING:
     import pandas as pd
 
+logger = logging.getLogger(__name__)
 # Columns of values, and of differences.
 VALUES = ("captions", "metric", "value", "ci_low", "ci_high", "n")
 DIFFERENCES = (
@@ -130,11 +132,14 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
     every = {image: texts for image, texts in references.of_images.items() if texts}
     if not every:
         raise ScoringError(f"{references.name} has no references")
+    if all(len(texts) == 1 for texts in every.values()):
+        logger.warning("%s: each image has one reference; values of papers are by several", references.name)
     captions = {name: matched(texts, every, references.name) for name, texts in sources.items()}
     described = {image for of_source in captions.values() for image, _ in of_source}
     kept = {image: every[image] for image in every if image in described or not options.captioned_only}
     for name, texts in sources.items():
         check_complete(texts, captions[name], kept, references.name)
+        warn_of_order(texts, captions[name], kept, references.name)
     of_references = _tokens(
         {(image, n): text for image, texts in kept.items() for n, text in enumerate(texts)}, options
     )

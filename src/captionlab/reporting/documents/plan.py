@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from captionlab.installation import name_of
 from captionlab.reporting.documents.costs import clock
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.formats.markdown import markdown_rows
@@ -115,7 +116,7 @@ def _why(job: Any, folder: Path) -> list[str]:
     if reason.forced:  # Snakemake also counts --rerun-incomplete as forced
         words.append("interrupted, or asked for by force")
     elif not any(_is_made(path, folder) for path in job.output):
-        words.append("not made yet")
+        return ["not made yet"]
     elif missing := sorted(map(_shown, reason.missing_output)):
         words.append(f"{missing[0]} is not there")
     if reason.params_changed:
@@ -137,8 +138,8 @@ def _is_made(path: Any, folder: Path) -> bool:
 
 
 def _shown(path: Any) -> str:
-    """Return the name of a file of a job; in a bucket, its address."""
-    return str(path.storage_object.query if path.is_storage else path)
+    """Return the name of a file of a job, as in a checkout; in a bucket, its address."""
+    return str(path.storage_object.query if path.is_storage else name_of(Path(path)))
 
 
 def _changes(job: Any, folder: Path) -> list[str]:
