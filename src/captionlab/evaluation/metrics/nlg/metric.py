@@ -12,6 +12,7 @@ import logging
 import os
 import subprocess
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,12 +24,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.cider.cider_scorer import CiderScorer, cook_refs, cook_test
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
+from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
-from captionlab.evaluation.cider import cider
 from captionlab.evaluation.java import LAST, SHORT, JavaError, find_java, java_failure, java_messages
-from captionlab.evaluation.rouge import rouge_l
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -202,16 +204,39 @@ def _bleu(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
-    return {"rouge_l": [rouge_l(caption, references) for caption, references in texts.pairs]}
+    rouge = Rouge()
+    return {"rouge_l": [rouge.calc_score([caption], references) for caption, references in texts.pairs]}
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """Score captions by documents that are the references of an image, or of a judgement if people judged captions."""
-    documents = dict.fromkeys((image for image, _ in texts.captions), 0 if texts.judgements else 1)
-    for key in texts.captions if texts.judgements else ():
-        documents[key[0]] += texts.judgements[key]
-    captions = [(image, caption) for (image, _), caption in texts.captions.items()]
-    return {"cider": cider(captions, {image: texts.references[image] for image in documents}, documents)}
+    """Score one caption of each image at a time, so that every document of the idf is the references of an image.
+
+    Captions that people judged are scored together, and every document is the references of a judgement.
+    """
+    if texts.judgements:
+        return {"cider": _judged_cider(texts)}
+    of_image: dict[str, list[Key]] = defaultdict(list)
+    for key in texts.captions:
+        of_image[key[0]].append(key)
+    scores: dict[Key, float] = {}
+    for turn in range(max(map(len, of_image.values()))):
+        keys = [of_one[min(turn, len(of_one) - 1)] for of_one in of_image.values()]
+        references = {image: texts.references[image] for image in of_image}
+        captions = {key[0]: [texts.captions[key]] for key in keys}
+        scores |= zip(keys, Cider().compute_score(references, captions)[1].tolist(), strict=True)
+    return {"cider": [scores[key] for key in texts.captions]}
+
+
+def _judged_cider(texts: Texts) -> list[float]:
+    """Return CIDEr of judged captions. Each caption enters the scorer once per judgement, with equal scores."""
+    scorer, first = CiderScorer(), []
+    references = {image: cook_refs(of_image) for image, of_image in texts.references.items()}
+    for key, caption in texts.captions.items():
+        first.append(scorer.size())
+        scorer.crefs += [references[key[0]]] * texts.judgements[key]
+        scorer.ctest += [cook_test(caption)] * texts.judgements[key]
+    scores: np.ndarray = scorer.compute_score()[1]
+    return [float(scores[item]) for item in first]
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
