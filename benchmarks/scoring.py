@@ -20,7 +20,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-WORDS = ["a", "the", "of", "on", "in", "with", "and", "is", "to", "man", "are", "sitting", "woman", "two", "standing", "at", "people", "down", "street", "holding", "his", "person", "an", "up", "next", "white", "dog", "cat", "red", "front", "black", "it", "table", "large", "tree", "field", "small", "by", "that", "train", "blue", "bench", "plate", "riding", "group", "water", "some", "green", "walking", "out", "food", "tennis", "her", "playing", "baseball", "top", "beach", "while", "room", "has", "snow", "brown", "ball", "young", "looking", "over", "baby", "horses", "skateboard", "bus", "kitchen", "clock", "laptop", "giraffes", "umbrella", "window", "building", "near", "bathroom", "grass", "flying", "eating", "pizza", "board", "wooden", "frisbee", "motorcycle", "kite", "toilet", "bears", "wearing", "computer", "old", "parked", "different", "sink"]
+TEXT = (
+    "a the of on in with and is to man are sitting woman two standing at people down street holding his person an up "
+    "next white dog cat red front black it table large tree field small by that train blue bench plate riding group "
+    "water some green walking out food tennis her playing baseball top beach while room has snow brown ball young "
+    "looking over baby horses skateboard bus kitchen clock laptop giraffes umbrella window building near bathroom "
+    "grass flying eating pizza board wooden frisbee motorcycle kite toilet bears wearing computer old parked "
+    "different sink "
+)
+WORDS = TEXT.split()
 # As the README of pycocoevalcap puts its parts together, without SPICE.
 PLAIN = """
 import json, sys
