@@ -44,6 +44,7 @@ def shrink(path: Path) -> None:
     tuned["objective"]["reward"]["candidates"] = 20
     corpora = [*IMAGES]
     config["evaluations"] = {"main": {**config["evaluations"]["main"], "captioners": CAPTIONERS, "corpora": corpora}}
+    del config["evaluations"]["main"]["compare"]
     paper = config["papers"]["discritune"]
     for part, kept in (("captioners", CAPTIONERS), ("corpora", corpora)):
         paper[part] = {label: name for label, name in paper[part].items() if name in kept}
