@@ -121,3 +121,11 @@ def test_a_file_that_is_there_twice_is_said(files, capsys):
 def test_blanks_between_metrics_are_nothing(files, capsys):
     assert main(["score", "base.json", "references.json", "--metrics", "sacrebleu, diversity", "--csv"]) == 0
     assert "vocabulary" in capsys.readouterr().out
+
+
+def test_without_java_it_is_a_sentence(files, capsys, monkeypatch):
+    monkeypatch.setenv("JAVA", "/no/java")
+    assert main(["score", "base.json", "references.json"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("captionlab score: /no/java does not run as Java")
+    assert "sacrebleu, clipscore, chair do without (--metrics)" in error

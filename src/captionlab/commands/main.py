@@ -5,6 +5,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from captionlab.jobs.failures import explanation
+
 # Each command is a module of this package with `add_arguments(parser)` and `run(arguments)`, which may return an exit
 # status. A module with a function `parted(words)` parses only the first of the two lists that it returns; the second
 # one is `passed` of the arguments.
@@ -35,6 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         if package in ("", "captionlab"):
             raise
         print(f"captionlab {words[0]}: {package} is not installed; pip install 'captionlab[workflow]'", file=sys.stderr)
+    except RuntimeError as failure:  # of a program or a model, as by Java
+        if not (sentence := explanation(failure, None)):
+            raise
+        print(f"captionlab {words[0]}: {sentence}", file=sys.stderr)
     return 1
 
 
