@@ -22,8 +22,8 @@ IN_BUCKET = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3
 
 
 def of_run(names) -> set[str]:
-    """The names of results that do not depend on the time that jobs took."""
-    timed = {"logs", "state", "provenance", "cost", "cost.parquet"}
+    """The names of results that do not depend on the time that jobs took, without the run's own copy of its config."""
+    timed = {"logs", "state", "provenance", "cost", "cost.parquet", "config.yaml"}
     return {
         name
         for name in names

@@ -151,8 +151,6 @@ class Evaluation(Model):
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence for each pair that cannot be compared."""
-        if self.compare == ALL_PAIRS and len(self.captioners) < 2:
-            yield "{place}.compare is all-pairs, and there is one captioner; add others, or take `compare` out"
         for place, pair in enumerate(self.pairs):
             if absent := [name for name in pair if name not in self.captioners]:
                 yield f"{{place}}.compare has {absent[0]!r}, which is not among its captioners; add it there"
@@ -167,7 +165,7 @@ class Evaluation(Model):
 
     @property
     def pairs(self) -> list[list[str]]:
-        """Return the pairs of `compare`; of `all-pairs`, every two captioners in their order."""
+        """Return the pairs of `compare`; of `all-pairs`, every two captioners in their order (none where there is one)."""
         if self.compare == ALL_PAIRS:
             return [[*pair] for pair in combinations(self.captioners, 2)]
         return [*self.compare] if self.compare else []
