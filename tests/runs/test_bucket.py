@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.bucket import SECRET, START_AGAIN, serving_bucket
-from support.small import ROOT, kill, process_of, small_config, start
+from support.small import kill, process_of, small_config, start
 
 from captionlab.reporting.documents.costs import TIMED_TABLES
 from captionlab.storage import paths
@@ -103,7 +103,6 @@ def test_what_is_in_the_bucket_is_not_made_again(runs):
 
 def test_the_status_of_a_run_knows_what_is_in_the_bucket(runs):
     bucket, folder, _ = runs
-    script = ROOT / "workflow/scripts/report_status.py"
 
     def status(*arguments) -> str:
         process = start(
@@ -112,7 +111,7 @@ def test_the_status_of_a_run_knows_what_is_in_the_bucket(runs):
             *(*IN_BUCKET, "results/tables/", *arguments),
             output=folder.with_name("status.out"),
             environment=bucket.environment,
-            program=(str(script),),
+            program=("-m", "captionlab", "status"),
         )
         assert process.wait(120) == 0
         return folder.with_name("status.out").read_text()

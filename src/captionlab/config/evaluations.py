@@ -165,7 +165,7 @@ class Evaluation(Model):
 
     @property
     def pairs(self) -> list[list[str]]:
-        """Return the pairs of `compare`; of `all-pairs`, every two captioners in their order (none where there is one)."""
+        """Return the pairs of `compare`; of `all-pairs`, every two captioners in their order, if there are two."""
         if self.compare == ALL_PAIRS:
             return [[*pair] for pair in combinations(self.captioners, 2)]
         return [*self.compare] if self.compare else []
