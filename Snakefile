@@ -3,6 +3,7 @@
 `snakemake --cores all results/tables/` makes everything that the config asks for.
 """
 
+import os
 import sys
 from itertools import chain
 from pathlib import Path
@@ -105,6 +106,7 @@ for paper in settings.asked_papers():
 
 include: "workflow/rules/reporting.smk"
 include: "workflow/rules/documenting.smk"
+include: "workflow/rules/answer.smk"
 
 
 rule all:

@@ -515,7 +515,10 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
     of_paper = {name: PAPERS / "discritune" / name for name in ("claims.yaml", "published.csv")}
     files = measured | {name.split(".")[0]: path for name, path in of_paper.items()}
     inputs = Named(summary=measured["summary"], **{f"discritune_{name}": path for name, path in files.items()})
-    made_of.papers, three = {"discritune": params}, SimpleNamespace(tables=outputs[-3:-1], page=outputs[-1])
+    made_of.papers, three = (
+        {"discritune": params},
+        SimpleNamespace(tables=outputs[-3:-1], page=outputs[-1], effects=tmp_path / "effects.parquet"),
+    )
     load_script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
     listed = Named(papers={"discritune": "Dessì et al. 2023, *Title*"}, figures={}, pages={})
     given = SimpleNamespace(tables=outputs, pictures=[tmp_path / "staged" / "pictures"], figures=[])

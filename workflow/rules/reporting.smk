@@ -428,6 +428,7 @@ rule check_claims:
     tables: each claim of a paper, the evidence in this run, a verdict
     page: a card for each claim, counts of verdicts that select claims (a claim may have several verdicts), and links
         from each comparison to the cells of its tables
+    effects: captionlab.reporting.claims.effects.EFFECTS
     """
     input:
         unpack(claim_inputs),
@@ -435,6 +436,7 @@ rule check_claims:
     output:
         tables=multiext("results/reporting/claims", ".csv", ".md"),
         page="results/reporting/claims.html",
+        effects="results/reporting/effects.parquet",
     log:
         "results/logs/check_claims.log",
     conda:
@@ -626,6 +628,7 @@ rule collect_tables:
         pictures=[f"results/reporting/{name}/pictures" for name, paper in papers.items() if paper.tables],
         figures=shown_figures,
         pages=[page["made"] for page in pages()],
+        answer="results/index.html",  # not read, but tables link to it
         cards=lambda wildcards: model_cards(),  # not read: all that a run documents is there when its tables are
     output:
         report(directory("results/tables"), **tables_in_report),

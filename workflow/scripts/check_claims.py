@@ -5,9 +5,10 @@ from captionlab.jobs.scripting import script
 from captionlab.plugins import module, module_of
 from captionlab.reporting.claims.claim_cards import claim_cards
 from captionlab.reporting.claims.claims import claims_table, read_claims
+from captionlab.reporting.claims.effects import EFFECTS, main_effects
 from captionlab.reporting.tables.cells import read_cells
 from captionlab.reporting.tables.formats.files import write_table_files, write_text
-from captionlab.storage.tables import read_metadata
+from captionlab.storage.tables import read_metadata, write_table
 
 
 @script
@@ -23,3 +24,4 @@ def main(snakemake):
     table = claims_table(claims, evidence, provenance, cells)
     write_table_files(table, snakemake.output.tables)
     write_text(snakemake.output.page, claim_cards(table))
+    write_table(snakemake.output.effects, EFFECTS, main_effects(claims, evidence))

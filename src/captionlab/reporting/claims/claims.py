@@ -11,7 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
-from captionlab.reporting.claims.claim_verdicts import VERDICTS, Interval, choices, verdict
+from captionlab.reporting.claims.claim_verdicts import VERDICTS, ClaimVerdict, Interval, choices, verdict
 from captionlab.reporting.claims.evidence import COLUMNS, ENDS, Claim, Evidence, EvidenceClaim
 from captionlab.reporting.runs.reproduction import Reproduction
 from captionlab.reporting.runs.values import NON_INFERIORITY, Coordinates, Row, link_of, trainings
@@ -113,11 +113,15 @@ class CaptionersClaim(Claim):
         missing = [f"not in this run: {', '.join(absent)}"] if absent else []
         return [*(self._text(row, named) for row in tested), *missing]
 
+    def number(self, row: Row) -> Cell:
+        """Return the difference with its interval, as it is printed."""
+        return interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
+
     def _text(self, row: Row, named: bool) -> str:
         """Return a comparison in words: corpus, metric, difference, interval, images, and if `named` the captioners."""
         what = f"{row['subject']} against {row['against']} on " if named else ""
         what += row["corpus"] + (f" {row['measure']}" if len(self.metrics) > 1 and "metric" not in self.per else "")
-        cell = interval_cell([row[name] for name in ENDS], "+.1f" if row["scorer"] else "+.2f")
+        cell = self.number(row)
         p_value = "" if row["p_value"] is None else f", {p_text(row['p_value'])}"
         return f"{what} {cell.text} {cell.detail}{p_value}, n = {row['n']}, {trainings(row['seeds'])}"
 
@@ -170,6 +174,35 @@ def read_claims(path: str | os.PathLike[str], paper: str) -> list[AnyClaim]:
     return claims
 
 
+@dataclass(frozen=True)
+class Scope:
+    """What a claim is judged for at once: its name, its differences, those that the run could test, and the verdict."""
+
+    name: str
+    differences: Sequence[Row]
+    tested: Sequence[Row]
+    intervals: Sequence[Interval]
+    verdict: ClaimVerdict
+
+    @property
+    def signs(self) -> list[int]:
+        """Return 1 for each comparison that is as claimed, -1 for the opposite, 0 for too small to tell."""
+        return [interval.sign() for interval in self.intervals]
+
+
+def judged_scopes(claim: AnyClaim, evidence: Evidence) -> list[Scope]:
+    """Return the scopes of a claim with their verdicts; a claim without a comparison has one empty scope."""
+    scopes: dict[str, list[Row]] = defaultdict(list)
+    for row in claim.rows(evidence):
+        scopes[", ".join(claim.parts(row)) or ALL].append(row)
+    found = []
+    for name, differences in (scopes or {ALL: []}).items():
+        tested = _tested(differences)
+        intervals = [_interval(claim, row) for row in tested]
+        found.append(Scope(name, differences, tested, intervals, verdict(intervals, claim.share)))
+    return found
+
+
 def claims_table(
     claims: Sequence[AnyClaim],
     evidence: Mapping[str, Evidence],
@@ -191,27 +224,23 @@ def claims_table(
         if (of_paper := evidence.get(claim.paper)) is None:
             continue
         rows: list[list[Cell]] = []
-        scopes: dict[str, list[Row]] = defaultdict(list)
-        for row in claim.rows(of_paper):
-            scopes[", ".join(claim.parts(row)) or ALL].append(row)
-        in_all = _power(claim, scopes.values(), of_paper)
-        for scope, differences in (scopes or {ALL: []}).items():
-            tested = _tested(differences)
-            intervals, found = [_interval(claim, row) for row in tested], claim.texts(differences)
-            signs = [interval.sign() for interval in intervals]
+        scopes = judged_scopes(claim, of_paper)
+        in_all = _power(claim, [scope.tested for scope in scopes], of_paper)
+        for scope in scopes:
+            tested, intervals, signs = scope.tested, scope.intervals, scope.signs
+            found = claim.texts(scope.differences)
             theirs = [claim.printed(row, of_paper) if of_paper.comparable else None for row in tested]
             smallest = _smallest(intervals, claim.share, theirs)
-            judged = verdict(intervals, claim.share)
-            used.add(judged)
+            used.add(scope.verdict)
             of_claim: dict[str, Value] = {"paper": claim.paper, "claim": claim.claim, "section": claim.section}
-            of_scope: dict[str, Value] = {"statement": claim.statement, "scope": scope, "verdict": judged}
+            of_scope: dict[str, Value] = {"statement": claim.statement, "scope": scope.name, "verdict": scope.verdict}
             in_words: dict[str, Value] = {"evidence": "; ".join(found), "smallest_difference": "; ".join(smallest)}
             counts: dict[str, Value] = {"as_claimed": signs.count(1), "opposite": signs.count(-1)}
             counts |= {"comparisons": len(signs), "required_share": claim.share}
             records.append({**of_claim, **of_scope, **counts, **in_words, **in_all})
             links = [_links(claim, row, of_paper, cells.get(claim.paper, {})) for row in tested]
             about = Cell(";\n".join(found), links=links if any(links) else ())
-            rows.append([*map(Cell, (scope, judged, _count(signs))), about, Cell(";\n".join(smallest))])
+            rows.append([*map(Cell, (scope.name, scope.verdict, _count(signs))), about, Cell(";\n".join(smallest))])
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
     headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
     columns = [Column(heading, numeric=False) for heading in headings]
@@ -240,14 +269,14 @@ def _tested(rows: Sequence[Row]) -> list[Row]:
 def _power(claim: AnyClaim, scopes: Iterable[Sequence[Row]], evidence: Evidence) -> dict[str, Value]:
     """Return, for a central claim, how many differences the paper prints, and how large they are for this run.
 
-    `power` is the paper's mean difference (positive if as claimed) divided by the mean of the smallest differences that
-    the run could have shown. The quotient is computed for each measure, then averaged. Nearnesses are left out because
-    they are not differences.
+    `scopes` are the comparisons that the run could test in each scope. `power` is the paper's mean difference (positive
+    if as claimed) divided by the mean of the smallest differences that the run could have shown. The quotient is
+    computed for each measure, then averaged. Nearnesses are left out because they are not differences.
     """
     if not claim.central:
         return {"central": "", "printed": None, "power": None}
     of_measures: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for rows in map(_tested, scopes):
+    for rows in scopes:
         chances = choices(len(rows), claim.share) if rows else 1
         for row in rows:
             smallest, printed = _interval(claim, row).smallest(chances), claim.printed(row, evidence)

@@ -13,7 +13,7 @@ from typing import Any
 from captionlab.evaluation.schemas import ROLE_DIFFERENCES
 from captionlab.reporting.runs.reproduction import Reproduction
 from captionlab.reporting.runs.values import PaperRun, Row, trainings
-from captionlab.reporting.tables.render import interval_cell
+from captionlab.reporting.tables.render import Cell, interval_cell
 
 COLUMNS = (*ROLE_DIFFERENCES.key, "own")
 LARGEST = "largest"
@@ -88,6 +88,11 @@ class EvidenceClaim(Claim):
         absent = sorted({*corpora} - {row["corpus"] for row in rows}) if isinstance(corpora, list) else []
         return [*map(self._text, rows), *([f"not in this run: {', '.join(absent)}"] if absent else [])]
 
+    def number(self, row: Row) -> Cell:
+        """Return the difference with its interval, as it is printed."""
+        ends = [row[name] for name in ENDS]
+        return interval_cell(ends, "+.2f" if max(map(abs, ends)) >= 1 else "+.3f")
+
     def _text(self, row: Row) -> str:
         """Return a difference in words: what is compared, the scorer, the difference and its interval."""
         names = [name for name in ("subject", "measure", "scorer") if row[name] and name not in self.per]
@@ -99,8 +104,7 @@ class EvidenceClaim(Claim):
         if "experiment" in several:
             what += f", {row['experiment']}"
         places = "".join(f", {row[name]:g}" if name == "level" else f", {row[name]}" for name in open_places)
-        ends = [row[name] for name in ENDS]
-        cell = interval_cell(ends, "+.2f" if max(map(abs, ends)) >= 1 else "+.3f")
+        cell = self.number(row)
         repetitions = f"{row['seeds']} {self.repetitions}" if self.repetitions else trainings(row["seeds"])
         of = f"n = {row['n']}, {repetitions}"
         return f"{what}{places} against {row['against']} {cell.text} {cell.detail}, {of}".strip()
