@@ -28,7 +28,7 @@ def calls(monkeypatch, tmp_path) -> list[list[str]]:
 
 def test_options_of_snakemake_pass_through(calls):
     options = ["--dry-run", "-np", "--configfile=a.yaml", "--", "results/tables/"]
-    Path("a.yaml").touch()
+    Path("a.yaml").write_text("seed: 1")
     assert main(["tables", *options]) == 0
     assert calls == [[*PACE, *options]]
 
@@ -66,7 +66,7 @@ def test_a_limit_becomes_a_value_of_the_config(calls, capsys):
 
 @pytest.mark.parametrize("command", ["tables", "status"])
 def test_a_config_file_that_is_missing_is_a_sentence(calls, answers, capsys, command):
-    Path("there.yaml").touch()
+    Path("there.yaml").write_text("seed: 1")
     missing = f"captionlab {command}: there is no config file away.yaml; two dashes come before targets"
     for options in (["--configfile", "there.yaml", "away.yaml"], ["-n", "--configfile=away.yaml", "--cores", "1"]):
         assert main([command, *options]) == 1
@@ -75,7 +75,7 @@ def test_a_config_file_that_is_missing_is_a_sentence(calls, answers, capsys, com
 
 
 def test_targets_after_two_dashes_are_no_config_files(calls):
-    Path("there.yaml").touch()
+    Path("there.yaml").write_text("seed: 1")
     for right in (["--configfile", "there.yaml", "--", "away"], ["--configfile=there.yaml", "-n", "away"]):
         workflow.check_configs(right)
 

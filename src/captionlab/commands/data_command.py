@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
 from snakemake.utils import update_config
 
 from captionlab.config.blocks import Block
+from captionlab.config.config_files import check_readable
 from captionlab.config.whole import ConfigError, checked, named_paths
 from captionlab.graph.retrieving import retrieval
 from captionlab.installation import PROJECT
@@ -62,9 +62,10 @@ def merged(files: Iterable[Path]) -> Block:
     config: Block = {}
     for path in files:
         try:
-            update_config(config, read_yaml(path))
-        except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
-            raise ConfigError(f"{path} cannot be read as a config: {' '.join(str(error).split())}") from error
+            check_readable(path)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        update_config(config, read_yaml(path))
     return config
 
 

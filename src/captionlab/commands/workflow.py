@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from captionlab.config.config_files import check_readable
 from captionlab.installation import PROJECT
 
 SNAKEFILE = ["--snakefile", str(PROJECT / "Snakefile")]
@@ -33,7 +34,7 @@ def run_snakemake(arguments: Sequence[str]) -> int:
 
 
 def check_configs(words: Sequence[str]) -> None:
-    """Raise ValueError if a config file among options of Snakemake is missing: Snakemake would show a traceback."""
+    """Raise ValueError if a config file among options of Snakemake is missing or no config."""
     is_config = False
     for word in words:
         option, equals, value = word.partition("=")
@@ -44,8 +45,11 @@ def check_configs(words: Sequence[str]) -> None:
             is_config, word = True, value
         elif word.startswith("-"):
             is_config = False
-        if is_config and (not Path(word).exists() or Path(word).is_dir()):
+        if not is_config:
+            continue
+        if not Path(word).exists() or Path(word).is_dir():
             raise ValueError(
                 f"there is no config file {word}; two dashes come before targets, "
                 "as in --configfile mine.yaml -- results/tables/"
             )
+        check_readable(Path(word))
