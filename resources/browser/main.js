@@ -168,7 +168,7 @@ function compare(side, name) {
 }
 
 byId("toy").hidden = !run.toy;
-if (run.caveats) document.title = document.querySelector("h1").textContent += ` [${run.caveats.join("; ")}]`;
+if (run.caveats?.length) document.title = document.querySelector("h1").textContent += ` [${run.caveats.join("; ")}]`;
 if (matchMedia("(max-width: 760px)").matches) byId("panel").open = false;
 watchControls();
 watchHistogram();

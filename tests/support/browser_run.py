@@ -172,6 +172,6 @@ def build(folder: Path, page: Path) -> Path:
             "training": ["train-texts"],
             "factors": {"judges.clair": 100.0},
         },
-        about={"config": "made-up", "seed": 1, "toy": False},
+        about={"config": "made-up", "seed": 1, "toy": False, "caveats": []},
     )
     return folder / paths.BROWSER

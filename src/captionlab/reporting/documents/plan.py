@@ -112,15 +112,17 @@ def _planned(job: Any, pending: bool, folder: Path) -> PlannedJob:
 def _why(job: Any, folder: Path) -> list[str]:
     """Return the reasons why a job would run, in words; `folder` is the folder of the run."""
     reason, words = job.dag.reason(job), []
+    is_new = not any(_is_made(path, folder) for path in job.output)
     if reason.forced:  # Snakemake also counts --rerun-incomplete as forced
         words.append("interrupted, or asked for by force")
-    elif not any(_is_made(path, folder) for path in job.output):
+    elif is_new:
         words.append("not made yet")
     elif missing := sorted(map(_shown, reason.missing_output)):
         words.append(f"{missing[0]} is not there")
     if reason.params_changed:
         words += _changes(job, folder) or ["its parameters"]
-    if inputs := sorted(map(_shown, reason.updated_input - reason.updated_input_run)):
+    inputs = sorted(map(_shown, reason.updated_input - reason.updated_input_run))
+    if inputs and not is_new:  # of a job that never ran, Snakemake calls every file changed
         words.append(f"another content: {', '.join(inputs[:SHOWN])}")
     if reason.input_changed:
         words.append("it reads other files")
