@@ -111,6 +111,12 @@ def unknown_key(folder: Path) -> str:
     return Run(folder, evaluations=evaluations).fails()
 
 
+def unreadable_config(folder: Path) -> str:
+    (folder / "tab.yaml").write_text("corpora:\n\ttoy: {}\n")
+    line = f"{sys.executable} -m snakemake --cores 1 --snakefile {ROOT / 'Snakefile'} --configfile tab.yaml"
+    return shell(folder, line, **os.environ)
+
+
 def no_such_file(folder: Path) -> str:
     corpus = {"reader": "karpathy", "annotations": "coco/dataset_coco.json", "images": "coco"}
     return Run(folder, corpora={"coco": corpus}).fails()
@@ -195,6 +201,7 @@ CAUSES: dict[str, Callable[[Path], str]] = {
     "A module is not found": another_environment,
     "No number of cores": no_cores,
     "The config is refused": unknown_key,
+    "A config file cannot be read": unreadable_config,
     "A file of data or weights is missing": no_such_file,
     "A target that nothing makes": unknown_target,
     "The folder is locked": locked,
