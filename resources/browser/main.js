@@ -67,8 +67,22 @@ function summarise() {
   const count = current.rows.length.toLocaleString("en"), all = view.rows.toLocaleString("en");
   byId("summary").replaceChildren(said, make("b", {}, count), ` of ${all} ${view.copy.some(Boolean) ? "rows (an image has one for each of its captions)" : "images"}`,
     ...(means.length ? [` \u00b7 mean ${measure.label}: ${means.join(", ")}`] : []),
+    ...(measure ? [testedDifference(measure)] : []),
     ...(current.rows.length ? [] : [". No caption passes these filters; clear some of them."]));
   byId("columns").hidden = !current.rows.length;
+}
+
+/** The difference of A and B in the tables, of all images, if the run compared them; for ranks the difference of P@1. */
+function testedDifference(measure) {
+  const metric = measure.metric === "rank" ? "P@1" : measure.metric;
+  const found = view.differences.find((one) => one.metric === metric && one.retriever === measure.by && (measure.metric !== "rank" || one.candidates === measure.among)
+    && [[state.a, state.b], [state.b, state.a]].some(([a, b]) => one.captioner === a && one.against === b));
+  if (!found) return "";
+  const sign = found.captioner === state.a ? 1 : -1;
+  const [low, high] = [found.ci_low * sign, found.ci_high * sign].sort((one, other) => one - other);
+  const number = (value) => shown(value, { metric: "" }, true);
+  const p = found.p_holm < 0.001 ? "p < 0.001" : `p = ${found.p_holm.toFixed(3)}`;
+  return ` \u00b7 of all images, A minus B in ${metric}: ${number(found.difference * sign)} [${number(low)}, ${number(high)}], ${p} with Holm's correction`;
 }
 
 /** What this corpus does not have. */

@@ -183,6 +183,19 @@ def test_sorting_by_each_side_and_by_the_difference(page, run):
     assert images(page) == sorted(WORLD, key=lambda n: (rank_of(B, n), n))
 
 
+def test_a_difference_that_the_run_tested_is_above_the_list(page, run):
+    look(page, run, "corpus=world&a=tuned&b=parent&measure=CIDEr")
+    said = "of all images, A minus B in CIDEr: +1.5 [+0.5, +2.5], p = 0.020 with Holm's correction"
+    assert said in page.text()
+    page.button("Swap A and B")
+    assert "A minus B in CIDEr: \u22121.5 [\u22122.5, \u22120.5], p = 0.020" in page.text()
+    rank = page.run("view.measures.find(({ metric }) => metric === 'rank').number")
+    set_value(page, "#measure", str(rank))
+    assert "A minus B in P@1: \u22121.5 [\u22122.5, \u22120.5], p < 0.001" in page.text()
+    look(page, run, "corpus=world&a=tuned&b=foreign&measure=CIDEr")
+    assert "of all images" not in page.text()
+
+
 def test_a_link_of_a_table_shows_the_captions_behind_its_number(page, run):
     hash_of = lambda *about, **more: captions_link("world", *about, **more).split("#")[1]  # noqa: E731
     look(page, run, hash_of("foreign", "main", "P@1", "clip", "4 file-order"))
@@ -419,6 +432,7 @@ def large(tmp_path_factory) -> Path:
         "name": "main",
         "captioners": [*said],
         "corpora": ["many"],
+        "differences": [],
         "decoding": "beam5",
         "candidates": 100,
         "seed": 0,

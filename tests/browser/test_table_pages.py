@@ -15,6 +15,7 @@ from captionlab.reporting.claims.claims import RECORD_COLUMNS
 from captionlab.reporting.tables.collection import Listed, collect
 from captionlab.reporting.tables.formats.files import write_table_files, write_text
 from captionlab.reporting.tables.render import Block, Cell, Column, Link, Table
+from captionlab.storage import paths
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 
@@ -59,7 +60,7 @@ def folder(tmp_path_factory) -> Path:
         figure.parent.mkdir(exist_ok=True)
         figure.write_bytes(next(pictures.iterdir()).read_bytes())
     write_text(run / "browser" / "index.html", "<title>Captions</title>")
-    pages = {str(run / "browser" / "index.html"): ["Captions", "Every caption with its image."]}
+    pages = {f"{paths.BROWSER}/index.html": ["Captions", "Every caption with its image."]}
     labels = {"probing_figure2_words": "words", "probing_figure10_words": "10: words"}
     listed = Listed({"probing": "Ma et al. 2022, *A title*"}, figures, labels, pages)
     collect(made, run / "tables", [pictures], listed)

@@ -11,13 +11,13 @@ from captionlab.config.checking import check
 from captionlab.config.documentation import (
     CAPTIONERS,
     README,
-    ROOT,
     SCHEMA,
     json_schema,
     parts,
     with_families,
     with_tables,
 )
+from captionlab.installation import PROJECT
 
 STALE = "run `python -m captionlab.config.documentation`"
 
@@ -58,15 +58,15 @@ def editor():
 
 
 def config_file(name):
-    return yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((PROJECT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if path.stem != "plotting")
+    "name", sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.stem != "plotting")
 )
 def test_editors_find_the_schema_of_a_config_and_accept_the_config(editor, name):
     """Some configs lie on top of the default config and hold parts of blocks alone."""
-    first = (ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
+    first = (PROJECT / "config" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
     assert first == "# yaml-language-server: $schema=schema.json"
     assert [error.message for error in editor.iter_errors(config_file(name))] == []
 

@@ -96,6 +96,7 @@ def results(request, files, tmp_path_factory):
         factors={},
         bounds={},
         trainings={},
+        pairs={},
         seed=0,
     )
     return read_table(nlg, NLG), read_table(folder / "summary.parquet", SUMMARY).to_pylist()

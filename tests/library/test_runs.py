@@ -74,7 +74,11 @@ def test_summary_comparisons_and_tables(run):
     ranks = run.scores(CAPTIONER, EVALUATION, "retrieval").query("protocol == 'full'")["rank"]
     assert values[CAPTIONER, "P@1", "full"] == pytest.approx(100 * (ranks == 1).mean())
     assert set(run.comparisons()["against"]) == {"human"}
-    assert run.table("evaluation")["value"].tolist() == pytest.approx(run.evaluation()["value"].tolist())
+    table = run.table("evaluation")
+    values = table[table["against"].isna()]["value"]
+    assert values.tolist() == pytest.approx(run.evaluation()["value"].tolist())
+    differences = table[table["against"].notna()]["value"]
+    assert differences.tolist() == pytest.approx(run.comparisons()["difference"].tolist())
 
 
 def test_decodings(run):

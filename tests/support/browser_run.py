@@ -12,7 +12,7 @@ from support.running import run_script
 from captionlab.evaluation.metrics.judge.metric import SCORES
 from captionlab.evaluation.metrics.nlg.metric import NLG
 from captionlab.storage import paths
-from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
+from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
 from captionlab.storage.tables import write_table
 
 IMAGES_OF = {"world": 12, "texts": 3}
@@ -126,6 +126,18 @@ def write_judge(folder: Path) -> Path:
     return path
 
 
+def write_comparisons(folder: Path) -> Path:
+    """Write differences of the finetuned captioner from its parent, by CIDEr and P@1, and of its mean over seeds."""
+    row = {"captioner": "tuned", "against": "parent", "corpus": "world", "evaluation": "main", "decoding": "beam5"}
+    row |= {"split": "test", "device": "", "p_value": 0.01, "p_holm": 0.02, "test": "paired bootstrap", "n": 12}
+    numbers = {"difference": 1.5, "ci_low": 0.5, "ci_high": 2.5, "seeds": 1}
+    cider = {**row, **numbers, "metric": "CIDEr", "retriever": None, "candidates": None}
+    first = {**row, **numbers, "metric": "P@1", "retriever": "clip", "candidates": "4 file-order", "p_holm": 0.0004}
+    path = folder / "comparisons.parquet"
+    write_table(path, COMPARISONS, [cider, first, {**cider, "seeds": 2, "p_value": None, "p_holm": None, "test": None}])
+    return path
+
+
 def build(folder: Path, page: Path) -> Path:
     """The browser of this run, below a folder."""
     folder.mkdir(exist_ok=True)
@@ -156,6 +168,7 @@ def build(folder: Path, page: Path) -> Path:
             "captions": [folder / paths.captions(one, "main") for one in CAPTIONERS],
             "nlg": [folder / paths.nlg("main")],
             "judge": [write_judge(folder)],
+            "comparisons": write_comparisons(folder),
             "retrieval": [folder / paths.evaluation("retrieval", one, "main") for one in CAPTIONERS],
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},

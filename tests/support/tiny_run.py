@@ -110,8 +110,7 @@ def _summarise() -> None:
     others: dict[str, Any] = {"factors": {}, "bounds": {}, "unreferenced": [], "ends": {}}
     # People as the parent, so that there is a comparison.
     others["lineage"] = {CAPTIONER: {"parent": "human"}, "human": {"parent": None}}
-    _job("summarise_evaluation", inputs, outputs, {}, evaluations=context, seed=1, trainings={}, **others)
+    _job("summarise_evaluation", inputs, outputs, {}, evaluations=context, seed=1, trainings={}, pairs={}, **others)
     tables = [paths.table(f"evaluation.{ending}") for ending in ("csv", "html", "md")]
     provenance = {"config": "tiny", "seed": 1, "versions": {}}
-    summary = {"summary": outputs["summary"]}
-    _job("collect_evaluation", summary, {"tables": tables}, {}, humans=["human"], provenance=provenance)
+    _job("collect_evaluation", outputs, {"tables": tables}, {}, humans=["human"], provenance=provenance)

@@ -13,8 +13,14 @@ from captionlab.browser.captions import AllCaptions, evaluation_columns, read_ca
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.storage.files import replacing_folder
+from captionlab.storage.schemas import COMPARISONS
+from captionlab.storage.tables import read_table
 
 RANDOM = "random"
+# What the page shows of a row of COMPARISONS.
+DIFFERENCE = (
+    "captioner", "against", "metric", "retriever", "candidates", "difference", "ci_low", "ci_high", "p_holm",
+)  # fmt: skip
 
 
 def build(
@@ -22,10 +28,11 @@ def build(
 ) -> None:
     """Write the browser of a run to `directory`, which appears at once when it is complete.
 
-    `page` lists the files of the page itself. `inputs` has the tables: `captions`, tables of scores by the names in
-    `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of training corpora in the
-    order of `params["training"]`.
+    `page` lists the files of the page itself. `inputs` has the tables: `captions`, `comparisons`, tables of scores by
+    the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of training
+    corpora in the order of `params["training"]`.
     """
+    differences = read_table(inputs["comparisons"], COMPARISONS).to_pylist()
     tables = {name: inputs[name] for name in params["tables"]}
     said = read_captions(inputs["captions"], tables, params["factors"])
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
@@ -38,7 +45,8 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
-            shown.append(write_corpus(partial, corpus, files, said, known, params, threads))
+            here = [row for row in differences if row["corpus"] == corpus and row["seeds"] == 1]
+            shown.append(write_corpus(partial, corpus, files, said, known, here, params, threads))
         about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
         # No corpus can have this name.
         write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
@@ -50,10 +58,14 @@ def write_corpus(
     files: Mapping[str, str],
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
+    differences: Sequence[Mapping[str, Any]],
     params: Mapping[str, Any],
     threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora."""
+    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
+
+    `differences` are the rows of COMPARISONS of single trainings on the corpus.
+    """
     split = params["splits"][corpus]
     images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
@@ -64,7 +76,8 @@ def write_corpus(
             continue
         spoken = {who: said[name, corpus, who] for who in block["captioners"] if (name, corpus, who) in said}
         columns = evaluation_columns(spoken, places, known)
-        evaluations.append({**block, "name": name, **columns})
+        compared = [{key: row[key] for key in DIFFERENCE} for row in differences if row["evaluation"] == name]
+        evaluations.append({**block, "name": name, "differences": compared, **columns})
         if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
             write_candidates(folder, corpus, name, len(places), columns["copy"], block)
     write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from captionlab.config.config_files import check_readable
 from captionlab.installation import PROJECT
 
 SNAKEFILE = ["--snakefile", str(PROJECT / "Snakefile")]
@@ -34,7 +33,12 @@ def run_snakemake(arguments: Sequence[str]) -> int:
 
 
 def check_configs(words: Sequence[str]) -> None:
-    """Raise ValueError if a config file among options of Snakemake is missing or no config."""
+    """Raise ValueError if a config file among options of Snakemake is missing or cannot be read.
+
+    Snakemake would show a traceback, or would not say which file and line it is.
+    """
+    from captionlab.config.config_files import check_readable
+
     is_config = False
     for word in words:
         option, equals, value = word.partition("=")
@@ -45,11 +49,10 @@ def check_configs(words: Sequence[str]) -> None:
             is_config, word = True, value
         elif word.startswith("-"):
             is_config = False
-        if not is_config:
-            continue
-        if not Path(word).exists() or Path(word).is_dir():
+        if is_config and (not Path(word).exists() or Path(word).is_dir()):
             raise ValueError(
                 f"there is no config file {word}; two dashes come before targets, "
                 "as in --configfile mine.yaml -- results/tables/"
             )
-        check_readable(Path(word))
+        if is_config:
+            check_readable(Path(word))

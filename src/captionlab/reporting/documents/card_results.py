@@ -134,9 +134,10 @@ def hub_results(rows: Sequence[Row], hubs: Mapping[str, str | None], task: str) 
     """
     from huggingface_hub import EvalResult
 
-    among = {_place(row)[:-2] for row in rows if row["candidates"] != FULL}
+    values = [row for row in rows if not row.get("against")]  # the others are differences
+    among = {_place(row)[:-2] for row in values if row["candidates"] != FULL}
     found = []
-    for row in rows:
+    for row in values:
         if row["metric"] in SECONDARY or (row["candidates"] == FULL and _place(row)[:-2] in among):
             continue
         judged = {key: row[key] for key in ("retriever", "candidates") if row[key]}
