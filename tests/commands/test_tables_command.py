@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.commands import tables_command, workflow
+from captionlab.commands import status_command, tables_command, workflow
 from captionlab.commands.main import main
+from captionlab.reporting.documents.plan import Plan
 
 PACE = ["--cores", "all", "--max-jobs-per-timespan", "300/3s"]
 
@@ -61,6 +62,17 @@ def test_a_limit_becomes_a_value_of_the_config(calls, capsys):
         assert main(["tables", *words]) == 0
         assert calls == [expected]
     assert main(["tables", "--limit"]) == 1
+    assert "--limit needs a number" in capsys.readouterr().err
+
+
+def test_the_status_takes_the_limit_of_the_run(monkeypatch, tmp_path, capsys):
+    arguments: list[list[str]] = []
+    monkeypatch.setattr(status_command, "read_plan", lambda given: arguments.append(given) or Plan(tmp_path, [], False))
+    assert main(["status", "--limit", "20", "--directory", "runs/first", "a.csv"]) == 0
+    assert arguments == [["--config", "limit=20", *workflow.SNAKEFILE, "--directory", "runs/first", "a.csv"]]
+    assert main(["status", "--config", "spice=off", "--limit=20"]) == 0
+    assert arguments[1:] == [[*workflow.SNAKEFILE, "--config", "limit=20", "spice=off"]]
+    assert main(["status", "--limit"]) == 1
     assert "--limit needs a number" in capsys.readouterr().err
 
 

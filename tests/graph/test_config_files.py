@@ -14,8 +14,7 @@ from snakemake.utils import update_config
 from support.records import python_path
 from test_config import CONFIG
 
-from captionlab.commands.workflow import check_configs
-from captionlab.config.config_files import check_config_files, check_readable
+from captionlab.config.config_files import check_config_files
 from captionlab.config.whole import ConfigError, checked
 from captionlab.storage.files import RepeatedKeyError, read_yaml
 
@@ -152,24 +151,3 @@ def test_a_mistake_is_all_that_is_shown_and_the_default_is_there_without_a_file(
     assert last.strip() == "- seed is 'two'; it must be a whole number"
     done = planned(tmp_path, "--config", "seed=2", "--", "results/encoders/toy-clip-a/config.json")
     assert (done.returncode, "import_encoder" in done.stdout) == (0, True), done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("given", "content", "message"),
-    [
-        ("a bracket that does not close", b"seed: 1\ncorpora: {a: [}\n", "line 2, column 15: this is no YAML"),
-        ("a tab", b"seed: 1\n\tx: 2\n", "line 2, column 1: this is no YAML"),
-        ("nothing", b"# only a comment\n", "is empty; a config has keys there"),
-        ("a list", b"- a\n- b\n", "has a list at its top"),
-        ("a text", b"hello\n", "has a str at its top"),
-        ("Latin-1", "name: café\n".encode("latin-1"), "line 1: not UTF-8 text"),
-    ],
-)
-def test_a_config_that_cannot_be_read_names_file_and_line(tmp_path, given, content, message):
-    path = tmp_path / "mine.yaml"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as raised:
-        check_readable(path)
-    assert str(raised.value).startswith(str(path))
-    with pytest.raises(ValueError, match=message):
-        check_configs(["--cores", "1", "--configfile", str(path), "--", "results/tables/"])

@@ -109,6 +109,15 @@ def test_files_are_named(finished):
     assert why("lr=0.1", "code=x", "--", "results/a.csv") == {"train": ("results/a.csv is not there",)}
 
 
+def test_a_new_job_has_no_other_reason_than_that(finished):
+    new = 'rule read:\n    input: "new.txt"\n    output: "results/d.txt"\n    log: "results/logs/read.log"\n'
+    (finished / "Snakefile").write_text(
+        SNAKEFILE.replace('"given.txt"', '"results/d.txt"') + f'{new}    shell: "cp {{input}} {{output}}"\n'
+    )
+    (finished / "new.txt").write_text("newer than the results")
+    assert why("lr=0.1", "code=x")["read"] == ("not made yet",)
+
+
 def test_what_is_asked_for_by_force(finished):
     assert why("lr=0.1", "code=x", "--forcerun", "score")["score"] == ("interrupted, or asked for by force",)
 

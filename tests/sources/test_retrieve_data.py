@@ -12,5 +12,5 @@ def test_a_config_that_cannot_be_read(tmp_path, capsys, text):
         path.write_text(text)
     assert main(["data", str(path)]) == 2
     answer = capsys.readouterr().err
-    assert answer.startswith(str(path))
+    assert str(path) in answer
     assert answer.count("\n") == 1

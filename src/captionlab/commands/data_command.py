@@ -63,11 +63,9 @@ def merged(files: Iterable[Path]) -> Block:
     for path in files:
         try:
             check_readable(path)
-            update_config(config, read_yaml(path))
-        except ConfigError:
-            raise
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path} cannot be read as a config: {error}") from error
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        update_config(config, read_yaml(path))
     return config
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from captionlab.commands.workflow import check_configs, run_snakemake, snakemake_or_help
+from captionlab.commands.workflow import check_configs, run_snakemake, snakemake_or_help, with_limit, without_limit
 from captionlab.storage import paths
 
 parted = snakemake_or_help
@@ -34,35 +34,12 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"captionlab: tables are in {tables}/ (open index.html), figures beside in figures/", file=sys.stderr)
 
 
-def without_limit(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part words into options of Snakemake and a value of the config for the last `--limit N`, if there is one.
-
-    Raises ValueError if N is missing.
-    """
-    options, limit, rest = list[str](), list[str](), [*words]
-    while rest:
-        word = rest.pop(0)
-        if word == "--limit":
-            if not rest:
-                raise ValueError("--limit needs a number of images")
-            limit = [f"limit={rest.pop(0)}"]
-        elif word.startswith("--limit="):
-            limit = [word.removeprefix("--")]
-        elif word.startswith("--config="):
-            options += word.split("=", 1)
-        else:
-            options.append(word)
-    return options, limit
-
-
 def arguments_of_run(options: Sequence[str], limit: Sequence[str]) -> list[str]:
     """Return all arguments of Snakemake, for which the limit is a value of the config.
 
     In a terminal bars show the run and its rules. Elsewhere, and with a logger of the user's own, lines are plain.
     """
     has_logger = any(option.startswith("--logger") for option in options)
-    added = [*_PACE, *(["--logger", "rich"] if sys.stdout.isatty() and not has_logger else [])]
-    configs = [at for at, option in enumerate(options) if option in ("--config", "-C")]
-    if limit and configs:  # Snakemake knows its last --config alone
-        return [*added, *options[: configs[-1] + 1], *limit, *options[configs[-1] + 1 :]]
-    return [*(["--config", *limit] if limit else []), *added, *options]
+    return with_limit(
+        options, limit, [*_PACE, *(["--logger", "rich"] if sys.stdout.isatty() and not has_logger else [])]
+    )

@@ -56,3 +56,35 @@ def check_configs(words: Sequence[str]) -> None:
             )
         if is_config:
             check_readable(Path(word))
+
+
+def without_limit(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part words into options of Snakemake and a value of the config for the last `--limit N`, if there is one.
+
+    Raises ValueError if N is missing.
+    """
+    options, limit, rest = list[str](), list[str](), [*words]
+    while rest:
+        word = rest.pop(0)
+        if word == "--limit":
+            if not rest:
+                raise ValueError("--limit needs a number of images")
+            limit = [f"limit={rest.pop(0)}"]
+        elif word.startswith("--limit="):
+            limit = [word.removeprefix("--")]
+        elif word.startswith("--config="):
+            options += word.split("=", 1)
+        else:
+            options.append(word)
+    return options, limit
+
+
+def with_limit(options: Sequence[str], limit: Sequence[str], before: Sequence[str]) -> list[str]:
+    """Return options of Snakemake after others, and with a limit, which is a value of the config.
+
+    Nothing that may be a target follows `--config`, and there is one `--config`: Snakemake knows the last one alone.
+    """
+    configs = [at for at, option in enumerate(options) if option in ("--config", "-C")]
+    if limit and configs:
+        return [*before, *options[: configs[-1] + 1], *limit, *options[configs[-1] + 1 :]]
+    return [*(["--config", *limit] if limit else []), *before, *options]
