@@ -37,7 +37,7 @@ def test_options_of_snakemake_pass_through(calls):
 def test_the_place_of_tables_is_said_where_all_were_made(calls, capsys):
     for options, place in (([], ""), (["--limit", "5"], ""), (["--directory", "/runs/a b"], "/runs/a b/")):
         assert main(["tables", *options]) == 0
-        assert f"tables are in {place}results/tables/ (open index.html)" in capsys.readouterr().err
+        assert f"open {place}results/index.html; tables are in {place}results/tables/" in capsys.readouterr().err
     assert main(["tables", "--dry-run"]) == 0
     assert main(["tables", "--wrong"]) == 1
     assert capsys.readouterr().err.startswith("captionlab tables: not all was made, see above; docs/troubleshooting")

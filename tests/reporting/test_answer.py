@@ -49,7 +49,14 @@ def judged(tmp_path):
 
 
 def page_of(claims=(), effects=(), papers=None, **changes):
-    given = {"run": PROVENANCE, "costs": [COST, COST], "validity": [VALID], "numbers": [], "comparisons": []}
+    given = {
+        "run": PROVENANCE,
+        "costs": [COST, COST],
+        "validity": [VALID],
+        "numbers": [],
+        "comparisons": [],
+        "finished": "2026-11-28 17:05 UTC",
+    }
     places = [{"link": "tables/index.html", "title": "All tables", "sentence": "By paper."}]
     return answer_page(**{**given, **changes}, claims=claims, effects=effects, papers=papers or {}, places=places)
 
@@ -91,7 +98,7 @@ def test_the_page_says_what_was_run_and_what_is_not_valid(judged):
         "Not met: captioners &lt;name",
     ):
         assert text in page
-    assert "Claims of the abstract: 1 mixed (of 1). Of the whole paper: 2 mixed (of 2)." in page
+    assert "Claims of the abstract: mixed 1 (of 1). Of the whole paper: mixed 2 (of 2)." in page
     assert "+5.00 [+4.00, +6.00]" in page
     assert "the paper -3.15<" in page
     assert "Not of the abstract." not in page
@@ -112,7 +119,7 @@ def test_verdicts_on_published_numbers_are_added_up(judged):
             ("published numbers", "cannot tell", "1"), ("claim", "agrees", "9"),
         )
     ]  # fmt: skip
-    assert "Published numbers: 5 agrees, 1 cannot tell." in page_of(*judged, {"discritune": PAPER}, numbers=numbers)
+    assert "Published numbers: agrees 5, cannot tell 1." in page_of(*judged, {"discritune": PAPER}, numbers=numbers)
 
 
 def test_comparisons_that_are_not_shown_are_counted(judged):

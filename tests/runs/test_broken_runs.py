@@ -56,8 +56,8 @@ class Run:
     def results(self) -> dict[str, bytes]:
         """Every file of the results but the config, logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
-        passing = ("config.yaml", "logs", "state", "cost")
-        rules = ("collect_cost", "collect_checklist", "collect_tables", "write_model_cards")
+        passing = ("config.yaml", "index.html", "logs", "state", "cost")
+        rules = ("collect_cost", "collect_checklist", "collect_tables", "write_answer", "write_model_cards")
         of_times = [paths.provenance(rule) for rule in rules]
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}

@@ -23,7 +23,7 @@ IN_BUCKET = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3
 
 def of_run(names) -> set[str]:
     """The names of results that do not depend on the time that jobs took, without the run's own copy of its config."""
-    timed = {"logs", "state", "provenance", "cost", "cost.parquet", "config.yaml"}
+    timed = {"logs", "state", "provenance", "cost", "cost.parquet", "config.yaml", "index.html"}
     return {
         name
         for name in names

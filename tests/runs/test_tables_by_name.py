@@ -62,7 +62,13 @@ def test_one_table_then_all(run):
     assert {(row["captioner"], row["decoding"]) for row in rows} == {("mine", "given")}
     # A folder with one table is no finished one, whatever happens to it.
     (tables / "note.txt").write_text("mine")
-    assert run("results/tables/") == ["build_browser", "collect_checklist", "collect_cost", "collect_tables"]
+    assert run("results/tables/") == [
+        "build_browser",
+        "collect_checklist",
+        "collect_cost",
+        "collect_tables",
+        "write_answer",
+    ]
     assert {"cost.csv", "checklist.csv", "evaluation.html", "index.html"} <= {path.name for path in tables.iterdir()}
     assert not (tables / "note.txt").exists()
     for asked in ("results/tables/", TABLE):

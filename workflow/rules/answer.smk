@@ -38,7 +38,7 @@ rule write_answer:
         effects=lambda wildcards: ["results/reporting/effects.parquet"] if papers_of_config() else [],
         reproduction=lambda wildcards: ["results/reporting/reproduction.csv"] if papers_of_config() else [],
     output:
-        "results/index.html",
+        page="results/index.html",
     log:
         "results/logs/write_answer.log",
     conda:

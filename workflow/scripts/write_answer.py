@@ -1,5 +1,7 @@
 """Write the first page of a run: what was run, whether it is valid, and what it says on each paper."""
 
+from datetime import UTC, datetime
+
 from captionlab.jobs.provenance import commit
 from captionlab.jobs.scripting import script
 from captionlab.reporting.claims.effects import EFFECTS
@@ -24,5 +26,6 @@ def main(snakemake):
         comparisons=read_table(inputs.comparisons, COMPARISONS).to_pylist(),
         papers=params.papers,
         places=params.places,
+        finished=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    write_text(snakemake.output[0], page)
+    write_text(snakemake.output.page, page)

@@ -24,14 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the workflow and print where its tables are. Raises ValueError if not all was made."""
+    """Run the workflow and print which page to open. Raises ValueError if not all was made."""
     check_configs(arguments.passed)
     options, limit = without_limit(arguments.passed)
     if run_snakemake(arguments_of_run(options, limit)):
         raise ValueError("not all was made, see above; docs/troubleshooting.md explains common errors")
     if not options or (options[0] == "--directory" and len(options) == 2):
-        tables = Path(*options[1:], paths.TABLES)
-        print(f"captionlab: tables are in {tables}/ (open index.html), figures beside in figures/", file=sys.stderr)
+        folder = Path(*options[1:])
+        print(f"captionlab: open {folder / paths.ANSWER}; tables are in {folder / paths.TABLES}/", file=sys.stderr)
 
 
 def arguments_of_run(options: Sequence[str], limit: Sequence[str]) -> list[str]:

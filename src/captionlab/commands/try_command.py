@@ -66,5 +66,5 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{models}\nThe config is {config}; this runs it:\n  {command}", flush=True)
     status = run_snakemake(["--cores", "all", *options])
     if not status and not any(map(_DRY.fullmatch, passed)):
-        print(f"Tables are in {place / paths.TABLES}/: open index.html")
+        print(f"Open {place / paths.ANSWER}; tables are in {place / paths.TABLES}/")
     return status

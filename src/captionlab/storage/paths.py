@@ -12,6 +12,7 @@ PROVENANCE = f"{RESULTS}/provenance"
 LOGS = f"{RESULTS}/logs"
 TRACKING = f"{RESULTS}/tracking"
 TABLES = f"{RESULTS}/tables"
+ANSWER = f"{RESULTS}/index.html"  # the first page of a run
 CONFIG = f"{RESULTS}/config.yaml"  # the whole config of the run that was started last in this folder
 PICTURES = "pictures"  # folder, beside LaTeX tables, of the pictures in them
 BROWSER = f"{RESULTS}/browser"

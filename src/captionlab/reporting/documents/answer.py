@@ -23,7 +23,7 @@ from captionlab.storage import paths
 
 # Comparisons of a claim that the picture shows; the table of claims has all.
 SHOWN = 4
-# Part of the picture's half width that the widest interval of a claim takes, per cent.
+# Part of the picture's width that the farthest end of an interval is from the middle, per cent.
 REACH = 46.0
 # Metrics by which captioners are compared in a run without papers, the first ones that it has.
 METRICS, MOST = ("CIDEr", "P@1", "CLIPScore", "METEOR", "length"), 3
@@ -75,17 +75,18 @@ def answer_page(
     comparisons: Iterable[Row],
     papers: Mapping[str, Row],
     places: Sequence[Mapping[str, str]],
+    finished: str,
 ) -> str:
     """Return the first page of a run in HTML.
 
     `run` has the facts that are below every table. `costs` are rows of COSTS. `validity`, `claims` and `numbers` are
     rows of the CSV of the tables validity, claims and reproduction. `effects` are rows of EFFECTS and `comparisons`
     rows of COMPARISONS. `papers` maps a paper to its `citation` and whether the run is `comparable` with it. `places`
-    are the other pages of the run, each with `link`, `title` and `sentence`.
+    are the other pages of the run, each with `link`, `title` and `sentence`. `finished` says when the run ended.
     """
     return template("answer.html.jinja").render(
         title=titled(f"Run {run['config']}: what it answers", run.get("caveats", [])),
-        facts=run_facts(run, costs),
+        facts=run_facts(run, costs, finished),
         toy=TOY if run.get("toy") else "",
         validity=validity,
         unmet=[row for row in validity if row["met"] != "True"],
@@ -96,15 +97,16 @@ def answer_page(
     )
 
 
-def run_facts(run: Mapping[str, Any], costs: Iterable[Row]) -> list[tuple[str, str]]:
-    """Return what was run, on what, and how long: pairs of a name and a text."""
+def run_facts(run: Mapping[str, Any], costs: Iterable[Row], finished: str) -> list[tuple[str, str]]:
+    """Return what was run, on what, how long and when: pairs of a name and a text."""
     rows = list(costs)
     times = {name: sum(row[name] or 0.0 for row in rows) for name in ("cpu_seconds", "gpu_seconds")}
     took = f"{len(rows)} jobs, {clock(times['cpu_seconds'])} of processors"
     if times["gpu_seconds"]:
         took += f", {clock(times['gpu_seconds'])} of GPU"
     facts = [("config", str(run["config"])), ("seed", str(run["seed"])), ("commit", str(run["commit"]))]
-    return [*facts, ("device", str(run.get("device") or "unknown")), ("time", f"{took} (hours:minutes:seconds)")]
+    facts += [("device", str(run.get("device") or "unknown")), ("time", f"{took} (hours:minutes:seconds)")]
+    return [*facts, ("finished", finished)]
 
 
 # ---------------------------------------------------------------------------------------------------- papers
@@ -130,7 +132,7 @@ def _claims_line(own: Sequence[Outcome], central: set[str]) -> str:
 
 def _counted(counts: Counter[str]) -> str:
     known = [str(verdict) for verdict in VERDICTS if counts[str(verdict)]]
-    words = [f"{counts[verdict]} {verdict}" for verdict in (*known, *sorted(counts.keys() - {*known}))]
+    words = [f"{verdict} {counts[verdict]}" for verdict in (*known, *sorted(counts.keys() - {*known}))]
     return f"{', '.join(words)} (of {counts.total()})" if words else "none"
 
 
@@ -151,14 +153,17 @@ def _numbers_line(numbers: Iterable[Row], comparable: bool) -> str:
     for row in numbers:
         if row["part"] == "published numbers":
             counts[row["verdict"]] += int(row["count"])
-    return f"Published numbers: {', '.join(f'{counts[name]} {name}' for name in NUMBERS if counts[name]) or 'none'}."
+    return f"Published numbers: {', '.join(f'{name} {counts[name]}' for name in NUMBERS if counts[name]) or 'none'}."
 
 
 def _effect(outcome: Outcome, rows: Sequence[Row], comparable: bool) -> Effect:
-    """Return a claim with its comparisons, on a scale of its own."""
+    """Return a claim with its comparisons; each measure has a scale of its own."""
     verdicts = [(SIGNS[name], name, number) for name, number in outcome.verdicts.items()]
-    widest = max((abs(x) for row in rows for x in (*_ends(row), row["published"] or 0.0)), default=0.0) or 1.0
-    bars = [_bar(row, _label(row, rows), widest, comparable) for row in rows[:SHOWN]]
+    widest = {
+        measure: max(abs(x) for row in rows if row["measure"] == measure for x in _ends(row)) or 1.0
+        for measure in {row["measure"] for row in rows}
+    }
+    bars = [_bar(row, _label(row, rows), widest[row["measure"]], comparable) for row in rows[:SHOWN]]
     return Effect(outcome.claim, outcome.statement, verdicts, bars, max(0, len(rows) - SHOWN))
 
 
@@ -182,7 +187,7 @@ def _bar(row: Row, label: str, widest: float, comparable: bool) -> Bar:
     decimals = len(row["text"].partition(".")[2])
     context = "" if comparable else ", not comparable"
     printed = "" if theirs is None else f"the paper {theirs:+.{decimals}f}{context}"
-    place = None if theirs is None else 50 + REACH * sign * theirs / widest
+    place = None if theirs is None else min(99.0, max(1.0, 50 + REACH * sign * theirs / widest))
     return Bar(
         label, f"{row['text']} {row['interval']}", printed, min(low, high), value, max(low, high), place, row["link"]
     )
