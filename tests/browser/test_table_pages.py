@@ -60,6 +60,7 @@ def folder(tmp_path_factory) -> Path:
         figure.parent.mkdir(exist_ok=True)
         figure.write_bytes(next(pictures.iterdir()).read_bytes())
     write_text(run / "browser" / "index.html", "<title>Captions</title>")
+    write_text(run / "index.html", "<title>What this run answers</title>")
     pages = {f"{paths.BROWSER}/index.html": ["Captions", "Every caption with its image."]}
     labels = {"probing_figure2_words": "words", "probing_figure10_words": "10: words"}
     listed = Listed({"probing": "Ma et al. 2022, *A title*"}, figures, labels, pages)

@@ -7,6 +7,7 @@ captionlab.reporting.tables.formats writes tables to files.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from urllib.parse import urlencode
 
 Value = str | int | float | bool | None
 
@@ -101,6 +102,8 @@ class Table:
     record_columns: Sequence[str]
     footnotes: Sequence[str] = field(default=())
     made: Sequence[str] = field(default=())  # sentences on how it was made, folded in HTML
+    files: Sequence[str] = field(default=())  # its other formats, as endings, which HTML links
+    figures: Mapping[str, str] = field(default_factory=dict)  # title -> address of figures with its numbers
 
     def __post_init__(self) -> None:
         width = len(self.columns)
@@ -110,10 +113,31 @@ class Table:
                     f"{self.name}: the row {row[0].text!r} has {len(row)} cells, the table {width} columns"
                 )
 
+    def ids(self) -> dict[tuple[int, int, int], str]:
+        """Return the id in HTML of each cell with a number, by the indices of its block, row and column.
+
+        A cell has the name of its place, or else is named by the heading of its block, its row and its column, so that
+        its address stays the same when rows are added. Of cells with the same name only the first has an id.
+        """
+        named: dict[str, tuple[int, int, int]] = {}
+        for b, block in enumerate(self.blocks):
+            for r, row in enumerate(block.rows):
+                for c, (cell, column) in enumerate(zip(row, self.columns, strict=True)):
+                    if cell.text and (cell.place or (column.numeric and c)):
+                        named.setdefault(cell.place or _cell_name(block, row[0], column), (b, r, c))
+        return {indices: name for name, indices in named.items()}
+
     def places(self) -> dict[str, Cell]:
         """Return the cells of numbers by the names of their places. Of cells with the same place, the first counts."""
         cells = [cell for block in self.blocks for row in block.rows for cell in row if cell.place]
         return {cell.place: cell for cell in reversed(cells)}
+
+
+def _cell_name(block: Block, head: Cell, column: Column) -> str:
+    """Return a name of a cell that has no place, from what a reader sees around it."""
+    row = " ".join(filter(None, (head.text, head.detail)))
+    measure = " ".join(filter(None, (column.group, column.heading, column.detail)))
+    return urlencode({"block": block.heading, "row": row, "column": measure})
 
 
 def notes_of(table: Table) -> dict[str, str]:

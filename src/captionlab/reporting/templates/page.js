@@ -5,3 +5,21 @@ if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
   for (const nav of document.querySelectorAll("nav.up")) nav.remove();
   for (const link of document.querySelectorAll("a")) link.replaceWith(...link.childNodes);
 }
+
+// What a reader chose is in the query of the address, a list of texts for each name; the fragment is left as it is.
+function kept(name) {
+  return new URLSearchParams(location.search).getAll(name);
+}
+
+function keep(name, values) {
+  const query = new URLSearchParams(location.search);
+  query.delete(name);
+  for (const value of values) query.append(name, value);
+  const text = query.toString();
+  if (text !== location.search.slice(1)) history.pushState(null, "", `${location.pathname}${text && "?"}${text}${location.hash}`);
+}
+
+function restored(restore) {
+  restore();
+  window.addEventListener("popstate", restore);
+}

@@ -19,10 +19,14 @@ function compare(a, b, sign) {
   return sign * (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
 }
 
-function sort(head) {
+function turned(head) {
   const numeric = head.classList.contains("number"), turns = ["none", "ascending", "descending"];
   if (numeric) turns.splice(1, 2, "descending", "ascending");
-  const turn = turns[(turns.indexOf(head.getAttribute("aria-sort")) + 1) % 3];
+  return turns[(turns.indexOf(head.getAttribute("aria-sort")) + 1) % 3];
+}
+
+function sort(head, turn) {
+  const numeric = head.classList.contains("number");
   for (const other of heads) other.setAttribute("aria-sort", other === head ? turn : "none");
   for (const { body, rows } of blocks) {
     const keys = new Map(rows.map((row) => [row, keyOf(row.cells[head.dataset.column], numeric)]));
@@ -37,7 +41,11 @@ if (blocks.some(({ rows }) => rows.length > 1)) {
     button.type = "button";
     button.className = "sort";
     button.append(...head.childNodes);
-    button.addEventListener("click", () => sort(head));
+    button.addEventListener("click", () => {
+      const turn = turned(head);
+      sort(head, turn);
+      keep("sort", turn === "none" ? [] : [`${head.dataset.column} ${turn}`]);
+    });
     head.setAttribute("aria-sort", "none");
     head.append(button);
   }
@@ -54,7 +62,12 @@ function switchOf(text) {
   const label = document.createElement("label"), box = document.createElement("input");
   box.type = "checkbox";
   box.checked = true;
-  box.addEventListener("change", () => { show(); fit(); });
+  box.dataset.name = text;
+  box.addEventListener("change", () => {
+    show();
+    fit();
+    keep("columns", boxes.every((one) => one.checked === fitting.get(one)) ? [] : shownNames());
+  });
   label.append(box, text);
   switches.append(label);
   return box;
@@ -62,6 +75,12 @@ function switchOf(text) {
 
 const ofPaper = heads.some((head) => head.classList.contains("paper")) ? switchOf("of the paper") : null;
 const ofGroups = groups.length > 1 ? groups.map((group) => switchOf(group.textContent)) : [];
+const boxes = [...switches.querySelectorAll("input")], fitting = new Map();
+
+function shownNames() {
+  const names = boxes.filter((one) => one.checked).map((one) => one.dataset.name);
+  return names.length ? names : [""];  // none at all
+}
 
 function groupOf(column) {
   return groups.findIndex(({ dataset }) => column >= +dataset.first && column < +dataset.end);
@@ -102,6 +121,114 @@ if (wide) {  // as many groups as there is room for, the first in any case
   fit();
 }
 if (ofPaper || (wide && ofGroups.length)) region.before(switches);
+for (const box of boxes) fitting.set(box, box.checked);
+
+restored(() => {
+  const names = kept("columns"), [column, turn] = (kept("sort")[0] ?? "").split(" ");
+  for (const box of boxes) box.checked = names.length ? names.includes(box.dataset.name) : fitting.get(box);
+  show();
+  fit();
+  if (heads[column]?.hasAttribute("aria-sort") && /^(a|de)scending$/.test(turn)) sort(heads[column], turn);
+  else if (heads[0]?.hasAttribute("aria-sort")) sort(heads[0], "none");
+});
+
+// ----------------------------------------------------------------------------------------------- addresses of cells
+// A cell that is clicked, or that the arrow keys reach from the table, is named by the address, which can be copied.
+let inSight = false;  // whether the named cell was in sight before
+
+function name(cell) {
+  if (!cell?.id || `#${cell.id}` === location.hash) return;
+  const { scrollX, scrollY } = window, { scrollLeft, scrollTop } = region;
+  inSight = true;
+  location.replace(`#${cell.id}`);
+  window.scrollTo(scrollX, scrollY);
+  region.scrollTo(scrollLeft, scrollTop);
+}
+
+table.addEventListener("click", (event) => {
+  if (!event.target.closest("a, button")) name(event.target.closest("[id]"));
+});
+
+const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+region.addEventListener("keydown", (event) => {
+  const cell = document.getElementById(location.hash.slice(1)), step = STEPS[event.key];
+  if (event.target !== region || !(step ? table.contains(cell) : event.key === "Enter")) return;
+  event.preventDefault();
+  if (!step) return name(table.querySelector("tbody [id]:not([hidden])"));
+  const rows = [...table.querySelectorAll("tbody tr")].filter(({ cells }) => cells[0].scope === "row");
+  let row = rows.indexOf(cell.parentElement), at = cell.cellIndex, next;
+  do {
+    row += step[0];
+    at += step[1];
+    next = rows[row]?.cells[at];
+  } while (next && (next.hidden || !next.id));
+  if (next) {
+    name(next);
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+});
+
+// ------------------------------------------------------------------------------------------------------------- paper
+// Print has every column: smaller down to two thirds, else in parts, each with the first columns.
+const PAPER = 960, SMALLEST = 2 / 3;
+let parts = [];
+
+function part(columns) {
+  const copy = table.cloneNode(true), originals = [...table.rows].flatMap(({ cells }) => [...cells]);
+  for (const [index, cell] of [...copy.rows].flatMap(({ cells }) => [...cells]).entries()) {
+    const { dataset, cellIndex } = originals[index];
+    if (cell.scope === "rowgroup") cell.colSpan = columns.length;
+    else cell.hidden = !columns.includes(+(dataset.column ?? dataset.first ?? cellIndex));
+    cell.removeAttribute("id");
+  }
+  copy.querySelector("caption").hidden = parts.length > 0;
+  return copy;
+}
+
+function widthOf(columns) {
+  return columns.reduce((sum, column) => sum + heads[column].offsetWidth, 0);
+}
+
+window.addEventListener("beforeprint", () => {
+  for (const box of boxes) box.checked = true;
+  show();
+  region.classList.add("printed");
+  const scale = PAPER / table.offsetWidth;
+  if (scale >= SMALLEST || !groups.length) {
+    table.style.zoom = Math.min(1, scale);
+    return;
+  }
+  const first = heads.map((_, column) => column).filter((column) => groupOf(column) < 0);
+  const room = PAPER / SMALLEST;
+  let columns = [...first];
+  const put = () => {
+    if (columns.length > first.length) parts.push(Object.assign(part(columns), { className: "part" }));
+    columns = [...first];
+  };
+  for (const { dataset } of groups) {
+    const own = heads.map((_, column) => column).filter((column) => column >= +dataset.first && column < +dataset.end);
+    if (widthOf([...columns, ...own]) > room) put();
+    columns.push(...own);
+  }
+  put();
+  for (const copy of parts) {
+    region.append(copy);
+    copy.style.zoom = SMALLEST;
+  }
+  table.hidden = true;
+});
+
+window.addEventListener("afterprint", () => {
+  for (const copy of parts) copy.remove();
+  parts = [];
+  table.hidden = false;
+  table.style.zoom = "";
+  region.classList.remove("printed");
+  const names = kept("columns");
+  for (const box of boxes) box.checked = names.length ? names.includes(box.dataset.name) : fitting.get(box);
+  show();
+  fit();
+});
 
 // The cell that the address names, in whichever group.
 function find() {
@@ -115,7 +242,10 @@ function find() {
 }
 
 window.addEventListener("load", find);
-window.addEventListener("hashchange", find);
+window.addEventListener("hashchange", () => {
+  if (!inSight) find();
+  inSight = false;
+});
 window.addEventListener("resize", fit);
 // Phones give a page another width after it is loaded, and a table that fits by then is as high as it is: the cell is
 // found again until somebody does something.

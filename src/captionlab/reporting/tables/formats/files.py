@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from captionlab.reporting.tables.formats.csv import csv_text
@@ -19,7 +20,9 @@ def write_table_files(table: Table, paths: Sequence[str | os.PathLike[str]]) -> 
     The pictures of a LaTeX table are written to the folder PICTURES beside it. Raises ValueError for another ending.
     """
     renderers = {".csv": csv_text, ".md": markdown, ".tex": latex, ".html": html}
-    for path in map(Path, paths):
+    files = [Path(path) for path in paths]
+    table = replace(table, files=[path.suffix.removeprefix(".") for path in files if path.suffix != ".html"])
+    for path in files:
         if path.suffix not in renderers:
             raise ValueError(f"{path}: a table is written as {', '.join(renderers)}")
         write_text(path, renderers[path.suffix](table))

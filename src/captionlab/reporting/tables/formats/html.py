@@ -14,7 +14,7 @@ def html(table: Table) -> str:
         table=table,
         groups=groups,
         firsts={start for start, group, _ in groups if group},
-        places=table.places(),
+        ids=table.ids(),
         notes=notes_of(table),
         remarks=remarks_of(table),
     )
