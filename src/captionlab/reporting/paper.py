@@ -28,7 +28,8 @@ class Paper:
     """A paper of a run: what rules that put tables, figures and claims of all papers together know of it.
 
     `tables` are the files of its tables. `figures` has what each figure shows, by the name of the figure without the
-    name of the paper. `evidence` returns the files and the parameters by which claims are judged. `compared` has for
+    name of the paper. `tables_of_figures` has the table with the numbers of a figure, both without the name of the
+    paper; a figure of pictures has none. `evidence` returns the files and the parameters by which claims are judged. `compared` has for
     captioners another captioner that they are compared with in every evaluation, besides their parents.
     """
 
@@ -36,4 +37,5 @@ class Paper:
     tables: Sequence[str]
     evidence: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
     figures: Mapping[str, str] = field(default_factory=dict)
+    tables_of_figures: Mapping[str, str] = field(default_factory=dict)
     compared: Mapping[str, str] = field(default_factory=dict)

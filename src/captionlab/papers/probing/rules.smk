@@ -27,6 +27,8 @@ PROBING_FIGURES = {
     "figure3_visual_words": "3: more visual words",
     "figure4_unigrams": "4: most frequent words",
 }
+# Each figure's numbers are in the table of the same name.
+PROBING_TABLES_OF_FIGURES = {name: name for name in PROBING_FIGURES}
 
 
 def probing_roles(wildcards=None):
@@ -344,5 +346,6 @@ papers["probing"] = Paper(
     citation="Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*",
     tables=rules.tabulate_probing.output.tables,
     figures=PROBING_FIGURES,
+    tables_of_figures=PROBING_TABLES_OF_FIGURES,
     evidence=probing_evidence,
 )
