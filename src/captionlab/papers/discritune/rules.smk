@@ -345,6 +345,8 @@ rule plot_discritune:
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.discritune.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("discritune", figure_labels(), discritune_tables_of_figures()),
         module="captionlab.papers.discritune.figures",
         config=graph.block("papers", "discritune") if discritune else {},
         finetuned=finetuned_captioners,

@@ -327,10 +327,13 @@ rule plot_probing:
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.probing.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("probing", PROBING_FIGURES, PROBING_TABLES_OF_FIGURES),
         module="captionlab.papers.probing.figures",
         config=graph.block("papers", "probing"),
         roles=list(probing_roles()),
         cosines=cosines,
+        spoken=shown_captions,
     message:
         "draw the figures of the probing paper"
     script:

@@ -214,6 +214,8 @@ rule plot_scenes:
     params:
         **graph.software("plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("scenes", SCENES_FIGURES, SCENES_TABLES_OF_FIGURES),
         module="captionlab.papers.scenes.figures",
         config=graph.block("papers", "scenes"),
         job=scenes_job,
