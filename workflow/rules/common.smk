@@ -34,7 +34,11 @@ def figure_pages(paper, labels, tables):
         f"{paper}_{name}": {
             "title": figure_title(name, label, caveats),
             "table": f"{paper}_{tables[name]}" if name in tables else "",
-            "files": [f"{paper}_{name}{ending}" for ending in FIGURE_FILES if ending != ".html"],
+            "files": {
+                ending.lstrip("._").replace(".", " "): f"{paper}_{name}{ending}"
+                for ending in FIGURE_FILES
+                if ending != ".html"
+            },
         }
         for name, label in labels.items()
     }

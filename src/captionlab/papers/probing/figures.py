@@ -148,10 +148,11 @@ def draw_replacements(
         scores.set_xticks(range(len(scorers)), scorers)
         scores.set(ylabel=f"matching score ({unit})", xlim=(-0.6, len(scorers) - 0.4))
     legend(figure, style, *figure.axes[0].get_legend_handles_labels())
+    panels_below = [grid[1 + row].subgridspec(1, columns) for row in range(rows)]
     first: dict[str, Axes] = {}
     for index, scorer in enumerate(run.scorers if several else ()):
-        row, unit = grid[1 + index // columns].subgridspec(1, columns), units[scorer]
-        axis = figure.add_subplot(row[index % columns], sharey=first.get(unit))
+        unit = units[scorer]
+        axis = figure.add_subplot(panels_below[index // columns][index % columns], sharey=first.get(unit))
         first.setdefault(unit, axis)
         for subject, label in REPLACED.items():
             of_shares = [(share, _replaced(subject, corpus, scorer, share)) for share in shares]
@@ -226,9 +227,10 @@ def draw_unigrams(
         found = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
         top = sorted((row for row in found if row["rank"] <= TOP), key=lambda row: -row["rank"])
         nouns = mostly_tagged(captions[role], NOUNS)
-        for place, row in enumerate(top):
-            kind = _NOUN if row["ngram"] in nouns else _OTHER
-            axis.barh(place, 100 * row["share"], 0.75, color=of[role].colour, linewidth=0, edgecolor="white", **kind)
+        for label, kind, are_nouns in (("nouns", _NOUN, True), ("other words", _OTHER, False)):
+            places = [place for place, row in enumerate(top) if (row["ngram"] in nouns) == are_nouns]
+            drawn = {"color": of[role].colour, "linewidth": 0, "edgecolor": "white", **kind}
+            axis.barh(places, [100 * top[place]["share"] for place in places], 0.75, label=label, **drawn)
         axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # the same thickness of bars if there are fewer words

@@ -4,8 +4,9 @@ The numbers are read from the drawing: bars, points and curves that have a label
 intervals, n and captions that a drawing does not have.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,18 +28,19 @@ from captionlab.reporting.templates import template
 REACH, LEAST = 5.0, 4.0
 CURVE = 25  # the most points of a curve without markers that have numbers
 POINTS = 72  # in an inch
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
 class PageOfFigure:
-    """What a figure's page says beside the figure: its title, the table of its numbers, and its files.
+    """What a figure's page says beside the figure: its title, the table of its numbers, and its files by format.
 
     Addresses are relative to the folder of the figures.
     """
 
     title: str
     table: str = ""
-    files: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,11 @@ def _words(axis: Axes, drawn: Any, x: float, y: float, value: float, number: Mea
     along, across, position = axis.xaxis, axis.yaxis, x
     if isinstance(drawn, BarContainer) and drawn.orientation == "horizontal":
         along, across, position = axis.yaxis, axis.xaxis, y
-    named, quantity = _name(along), _name(across)
-    yield ": ".join(filter(None, [named, _tick(along, position)]))
-    yield ": ".join(filter(None, [quantity, f"{value:.4g}"]))
+    tick = _tick(along, position)
+    # The label below all panels is of their numbers, and not of names, which a panel among them may have.
+    named = _name(along) if re.fullmatch(r"[\d.eE+-]+", tick.replace(MINUS, "-")) else along.get_label_text()
+    yield ": ".join(filter(None, [named, tick]))
+    yield ": ".join(filter(None, [_name(across), f"{value:.4g}"]))
     if number:
         if number.ci_low < number.ci_high:
             yield f"95 % interval {number.ci_low:.4g} to {number.ci_high:.4g}"
