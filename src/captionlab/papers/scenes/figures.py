@@ -161,7 +161,7 @@ def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: flo
 
 def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
     """Draw Figure 12: densities of the confidence of unchanged captions on the test split and on all other splits."""
-    figure, axes = panels(len(ROLES), width, 2.2, 2.5)
+    figure, axes = panels(len(ROLES), width, 2.2, 2.5, sharex=True, sharey=True)
     for axis, role in zip(axes, ROLES, strict=True):
         for (label, look), chosen in zip(
             looks(style, ("test", "train-val"), "kinds").items(), (True, False), strict=True
@@ -179,6 +179,7 @@ def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
             axis.fill_between(places, density(places), color=look.colour, alpha=0.15, linewidth=0)
         axis.set(title=role, xlabel="confidence after ablation", ylabel="density", ylim=(0, None))
         axis.xaxis.set_major_locator(MaxNLocator(5, prune="both"))  # no number beyond the edge of the figure
+        axis.label_outer()
         axis.legend(loc="upper left")
     return figure
 
