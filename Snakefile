@@ -27,7 +27,7 @@ from captionlab.graph.resources import distinct, rows_of
 from captionlab.graph.software import own
 from captionlab.plugins import headline, module_of, place_of
 from captionlab.reporting.paper import FIGURE_FILES, Paper
-from captionlab.reporting.tables.footnotes import titled
+from captionlab.reporting.tables.footnotes import figure_title, titled
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.storage.shards import shard_names
 

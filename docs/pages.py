@@ -5,6 +5,7 @@ GitHub. The Python reference and the gallery have no file: they are written here
 """
 
 import ast
+import json
 import re
 import tomllib
 from itertools import chain
@@ -50,7 +51,7 @@ def on_files(files: Files, config: ProperDocsConfig) -> Files:
     kept = [file for file in files if file.src_dir != config.docs_dir]
     repository = [
         File(path.relative_to(ROOT).as_posix(), str(ROOT), config.site_dir, config.use_directory_urls)
-        for pattern in ("*.md", "config/*.md", "docs/*.md", "docs/**/*.png", "docs/*.css")
+        for pattern in ("*.md", "config/*.md", "docs/*.md", "docs/**/*.png", "docs/*.css", "docs/*.js")
         for path in sorted(ROOT.glob(pattern))
     ]
     # Colours of code, which the theme leaves to a script from elsewhere.
@@ -71,6 +72,13 @@ def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files:
         return f"]({config.repo_url}/blob/main/{path.relative_to(ROOT).as_posix()})"
 
     return re.sub(r"\]\(([^()#\s:]+)\)", elsewhere, markdown)
+
+
+def on_post_build(config: ProperDocsConfig) -> None:
+    """Write the index of the search as a script, which pages can load without a server."""
+    folder = Path(config.site_dir, "search")
+    sections = json.loads((folder / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    (folder / "index.js").write_text(f"window.searchIndex = {json.dumps(sections)};\n", encoding="utf-8")
 
 
 def floors() -> list[list[str]]:

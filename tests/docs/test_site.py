@@ -261,6 +261,29 @@ def test_no_page_is_wider_than_a_phone(page, address, pages):
 
 @pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 def test_the_search_finds_words_of_pages_and_of_docstrings(page, address):
+    assert_found(page, address)
+
+
+@pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
+def test_the_search_works_from_the_disk(page, site):
+    assert_found(page, site.as_uri())
+    page.open((site / "docs" / "tutorial.html").as_uri())  # from another folder, by the box of each page
+    page.run("document.querySelector('#rtd-search-form input').value = 'distractors baseline'")
+    page.run("document.querySelector('#rtd-search-form').submit()")
+    links = "[...document.querySelectorAll('#properdocs-search-results a')]"
+    page.wait(f"{links}.length")
+    page.open(page.run(f"{links}[0].href"))
+    assert "distractors" in page.text()
+
+
+@pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
+def test_words_that_no_page_has_are_not_found(page, site):
+    page.open(f"{site.as_uri()}/search.html?q=xyzzyplugh")
+    page.wait("document.querySelector('#properdocs-search-results').textContent.includes('No results')")
+
+
+def assert_found(page: Page, address: str) -> None:
+    """Words of pages and of docstrings are found."""
     for words, name in {"distractors baseline": "docs/", "CIDEr-D Vedantam": "reference/"}.items():
         page.open(f"{address}/search.html?q={words.replace(' ', '+')}")
         links = "[...document.querySelectorAll('#properdocs-search-results a')]"

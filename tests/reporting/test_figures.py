@@ -27,7 +27,7 @@ SAMPLE = """
 import sys
 import matplotlib.pyplot as plt
 import numpy as np
-from captionlab.storage.files import read_yaml
+from captionlab.config.plotting import read_style
 from captionlab.reporting.tables.figures import looking, save
 
 def draw(width):
@@ -37,7 +37,7 @@ def draw(width):
     axis.set_title("a title of \\u2212$1$ \\u2192 \\u201cso\\u201d")
     return figure
 
-style = read_yaml(sys.argv[1])
+style = read_style(sys.argv[1], "acl")
 with looking(style):
     save(draw, sys.argv[2:], style)
 """
@@ -65,14 +65,14 @@ def test_a_figure_that_is_drawn_again_has_the_same_bytes(twice):
 
 
 def test_files_are_for_screens_pages_and_columns(twice):
-    picture, page, vectors, column = twice[0]
+    picture, page, vectors, column, _ = twice[0]
     image = Image.open(picture)
-    assert image.size == (6.9 * 300, 2 * 300)
+    assert image.size == (6.3 * 300, 2 * 300)
     assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
-    for path, width in ((page, 6.9), (column, 3.3)):
+    for path, width in ((page, 6.3), (column, 3.03)):
         box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", path.read_bytes())
         assert [float(side) / 72 for side in box.groups()] == pytest.approx([width, 2], abs=0.01)
-    assert re.search(r'width="([\d.]+)pt"', vectors.read_text())[1] == f"{6.9 * 72:g}"
+    assert re.search(r'width="([\d.]+)pt"', vectors.read_text())[1] == f"{6.3 * 72:g}"
 
 
 def test_fonts_are_in_the_pdf_as_truetype(twice):
@@ -86,7 +86,7 @@ def test_fonts_are_in_the_pdf_as_truetype(twice):
             assert fonts
             for font in fonts:
                 name, kind, _, embedded, subset, *_ = re.split(r" {2,}|(?<=yes) |(?<=no) ", font)
-                assert ("DejaVu" in name, kind, embedded, subset) == (True, "CID TrueType", "yes", "yes")
+                assert ("STIX" in name, kind, embedded, subset) == (True, "CID TrueType", "yes", "yes")
 
 
 def test_caveats_stand_above_a_figure_and_cover_nothing(tmp_path):
@@ -94,7 +94,7 @@ def test_caveats_stand_above_a_figure_and_cover_nothing(tmp_path):
     for name, caveats in (("plain", []), ("caveat", ["toy models on photographs: these numbers mean nothing"])):
         [made[name]] = figure_files(tmp_path, [name]).values()
         with looking(STYLE):
-            save(_titled, [*map(str, made[name])], STYLE, caveats)
+            save(_titled, [*map(str, made[name])], STYLE, caveats=caveats)
     assert "toy models on photographs" in made["caveat"][2].read_text()
     plain, caveat = (np.asarray(Image.open(files[0]).convert("L")) for files in made.values())
     # The title is above all that the figure shows without it: its lowest rows are as many, and as dark.
@@ -144,10 +144,10 @@ def test_what_is_told_apart_by_colour_is_told_apart_without_it():
 
 
 def test_colours_can_be_seen_on_white_and_are_of_captioners_or_of_other_things():
-    assert not {*STYLE["captioners"]} & {*STYLE["kinds"]}
-    assert max(map(grey, [*STYLE["captioners"], *STYLE["kinds"]])) < 0.72
+    assert not {*STYLE.captioners} & {*STYLE.kinds}
+    assert max(map(grey, [*STYLE.captioners, *STYLE.kinds])) < 0.72
     # A captioner and what was finetuned from it are light and dark.
-    for parent, finetuned in (STYLE["captioners"][:2], STYLE["captioners"][2:4]):
+    for parent, finetuned in (STYLE.captioners[:2], STYLE.captioners[2:4]):
         assert grey(parent) > grey(finetuned) + 0.15
 
 
@@ -162,7 +162,7 @@ def test_a_legend_has_no_more_entries_in_a_row_than_there_is_width_for(width):
     labels = [f"a captioner with a long name {number}" for number in range(7)]
 
     def draw(inches):
-        figure, axis = plt.subplots(figsize=(inches, 3))
+        figure, axis = plt.subplots(figsize=(inches, 3), subplot_kw={"yticks": [0, 1]})
         legend(figure, STYLE, [axis.plot([0, 1], [0, 1])[0] for _ in labels], labels)
         return figure
 
@@ -231,7 +231,7 @@ def training(path, statistics, updates=60):
 def test_a_log_without_a_statistic_is_named(tmp_path):
     logs = {"A": training(tmp_path / "log.parquet", ["reward", "accuracy"])}
     with pytest.raises(ValueError, match=r"log.parquet: this training logged no 'caption_length'"):
-        draw_finetuning(logs, LOOKS, STYLE, 6.9)
+        draw_finetuning(logs, LOOKS, STYLE, 6.3)
 
 
 @pytest.mark.parametrize("width", ["page", "column"])

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.latex_papers import NEEDS_LATEX, compiled
+from support.latex_papers import NEEDS_LATEX, PAPERS, compiled
 from support.sample_tables import TABLES, table_of_kind
 
 from captionlab.reporting.tables.formats.files import write_table_files
@@ -21,16 +21,21 @@ def folder(tmp_path_factory) -> Path:
 
 
 @NEEDS_LATEX
-@pytest.mark.parametrize("option", ["", "twocolumn"])
-def test_every_kind_of_table_fits_a_paper_of_one_and_of_two_columns(folder, option):
-    assert compiled(folder, [table.name for table in TABLES], option) == []
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_kind_of_table_fits_a_paper_and_two_pages(folder, paper):
+    names = [table.name for table in TABLES]
+    wrong, pages = compiled(folder, names, paper)
+    assert wrong == []
+    assert [*pages] == names
+    assert max(pages.values()) <= 2
 
 
 @NEEDS_LATEX
 def test_what_does_not_fit_is_seen(tmp_path):
     (tmp_path / "wide.tex").write_text(r"\noindent\rule{40cm}{1pt}", encoding="utf-8")
     (tmp_path / "long.tex").write_text(r"\begin{table}\rule{1pt}{40cm}\end{table}", encoding="utf-8")
-    found = compiled(tmp_path, ["wide", "long"], "")
+    found, pages = compiled(tmp_path, ["wide", "long"], "article")
+    assert pages == {"wide": 1, "long": 1}
     assert [line.split(":")[0] for line in found] == ["table wide", "table long"]
 
 
@@ -51,15 +56,35 @@ def test_pictures_are_beside_the_table_that_shows_them(folder):
 
 def test_a_long_table_has_every_row_once_in_floats_that_name_it():
     columns = [Column("rank", numeric=False), Column("value")]
-    blocks = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(25)], f"block {b}") for b in range(4)]
+    blocks = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(15)], f"block {b}") for b in range(4)]
     text = latex(Table("long", "Long", "Many rows.", columns, blocks, [], ()))
-    assert re.findall(r"^(r\dx\d+) &", text, re.MULTILINE) == [f"r{b}x{i}" for b in range(4) for i in range(25)]
+    assert re.findall(r"^(r\dx\d+) &", text, re.MULTILINE) == [f"r{b}x{i}" for b in range(4) for i in range(15)]
     floats = text.split(r"\begin{table}")[1:]
     assert len(floats) > 1
     assert all(r"Table~\ref{tab:long}, continued" in one for one in floats[1:])
     assert [one.count(r"\caption") for one in floats] == [1] + [0] * (len(floats) - 1)
     # A heading stands above the rows of its block wherever these begin anew.
     assert all(rf"\textit{{block {b}}}" in one for one in floats for b in re.findall(r"^r(\d)x", one, re.MULTILINE))
+
+
+@pytest.mark.parametrize(("blocks", "rows"), [(4, 40), (1, 500), (90, 3)])
+def test_a_table_of_more_than_two_pages_has_its_first_rows_and_names_the_csv(blocks, rows):
+    columns = [Column("rank", numeric=False), Column("value")]
+    made = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(rows)], f"block {b}") for b in range(blocks)]
+    text = latex(Table("words", "Words", "Many rows.", columns, made, [], ()))
+    printed = [(int(b), int(i)) for b, i in re.findall(r"^r(\d+)x(\d+) &", text, re.MULTILINE)]
+    most = max(i for _, i in printed) + 1
+    assert printed == [(b, i) for b in range(max(b for b, _ in printed) + 1) for i in range(most)]
+    assert text.count(r"\begin{table}") == 2
+    assert f"Printed are {len(printed)} of {blocks * rows} rows" in text
+    assert "words.csv has all" in text
+
+
+def test_a_table_of_two_pages_says_nothing_of_rows():
+    made = [Block([[Cell(f"r{i}"), Cell(str(i))] for i in range(60)])]
+    text = latex(Table("words", "Words", "Rows.", [Column("rank", numeric=False), Column("value")], made, [], ()))
+    assert len(re.findall(r"^r\d+ &", text, re.MULTILINE)) == 60
+    assert "Printed are" not in text
 
 
 def test_of_a_caption_of_thousands_of_words_the_first_are_printed_and_their_number():

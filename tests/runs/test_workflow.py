@@ -16,7 +16,7 @@ import pytest
 import yaml
 from support.claim_links import differing, followed
 from support.interval_ranges import intervals_outside
-from support.latex_papers import NEEDS_LATEX, compiled
+from support.latex_papers import NEEDS_LATEX, PAPERS, compiled
 from support.outputs_page import files
 from support.records import python_path
 
@@ -162,19 +162,21 @@ def test_figures_are_drawn(finished):
         "discritune_figure2_simulated",
         "discritune_figure3_screen",
     ]
-    endings = (".png", ".pdf", ".svg", "_column.pdf")
+    endings = (".png", ".pdf", ".svg", "_column.pdf", ".html")
     assert {path.name for path in figures.iterdir()} == {name + ending for name in names for ending in endings}
     for path in figures.iterdir():
         assert b"plot_discritune" in path.read_bytes() or path.suffix == ".pdf"  # which says so in UTF-16
 
 
 @NEEDS_LATEX
-@pytest.mark.parametrize("option", ["", "twocolumn"])
-def test_every_table_of_the_run_fits_a_paper(finished, tmp_path, option):
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_of_the_run_fits_a_paper_and_two_pages(finished, tmp_path, paper):
     tables = shutil.copytree(finished.run / "results" / "tables", tmp_path / "tables")
     names = sorted(path.stem for path in tables.glob("*.tex"))
     assert len(names) > 5
-    assert compiled(tables, names, option) == []
+    wrong, pages = compiled(tables, names, paper)
+    assert wrong == []
+    assert max(pages.values()) <= 2
 
 
 @pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")

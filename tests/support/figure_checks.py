@@ -9,17 +9,18 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from captionlab.config.plotting import read_style
 from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.tables.figures import Draw, lay_out, looking
-from captionlab.storage.files import read_yaml
 
-STYLE: dict[str, Any] = read_yaml(Path(__file__).parents[2] / "config" / "plotting.yaml")
+PLOTTING = Path(__file__).parents[2] / "config" / "plotting.yaml"
+STYLE = read_style(PLOTTING, "acl")
 
 
 def drawn(draw: Draw, width: str = "page") -> Figure:
     """The figure as it is laid out for a page or a column."""
     with looking(STYLE):
-        figure = draw(STYLE["widths"][width])
+        figure = draw(STYLE.widths[width])
         lay_out(figure)
     plt.close(figure)
     return figure
@@ -28,7 +29,7 @@ def drawn(draw: Draw, width: str = "page") -> Figure:
 def assert_readable(figure: Figure, width: str) -> None:
     """It is as wide as it should be, nothing is cut off, no letter is tiny, and texts in a panel are apart."""
     wide, high = figure.get_size_inches()
-    assert wide == STYLE["widths"][width]
+    assert wide == STYLE.widths[width]
     assert high < 9.5  # inches of a page
     left, bottom, right, top = figure.get_tightbbox().extents
     assert min(left, bottom) > -0.02, "something is cut off on the left or below"

@@ -41,6 +41,8 @@ def run_paper(verb: str, paper: str, inputs: dict[str, Any], outputs: dict[str, 
     """Run one of the scripts of papers as Snakemake would, with the parameters that every paper has."""
     module = {"summarise": "summary", "tabulate": "tables", "plot": "figures"}[verb]
     shared = {"style": ROOT / "config" / "plotting.yaml", "published": PAPERS / paper / "published.csv"}
+    if verb == "plot":
+        params = {"venue": "acl", "pages": {name: {"title": name} for name in outputs}, **params}
     if verb == "tabulate":
         folder = Path(outputs["tables"][0]).parent
         outputs = {"pictures": folder / "pictures", "cells": folder / "cells.parquet", **outputs}

@@ -25,6 +25,25 @@ def figures(paper, path, labels):
     return files
 
 
+def figure_pages(paper, labels, tables):
+    """Return what the page of each figure of a paper says: its title, the table with its numbers, and its files.
+
+    `labels` has what each figure shows, `tables` the tables of figures; names are without the name of the paper.
+    """
+    return {
+        f"{paper}_{name}": {
+            "title": figure_title(name, label, caveats),
+            "table": f"{paper}_{tables[name]}" if name in tables else "",
+            "files": {
+                ending.lstrip("._").replace(".", " "): f"{paper}_{name}{ending}"
+                for ending in FIGURE_FILES
+                if ending != ".html"
+            },
+        }
+        for name, label in labels.items()
+    }
+
+
 # The spaCy model that tags captions.
 tagger = graph.tagger
 

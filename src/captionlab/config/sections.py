@@ -13,6 +13,7 @@ from captionlab.config.encoders import AnyEncoder
 from captionlab.config.evaluations import AnyDecoding, CommandMetric, Evaluation
 from captionlab.config.judges import AnyJudge
 from captionlab.config.model import FilePath, Model, Name, Nullable, Seed, Unique
+from captionlab.config.plotting import VenueName
 from captionlab.config.plugins import cases_by, plugin_models
 from captionlab.config.questions import AnyQuestions
 from captionlab.config.scorers import AnyScorer
@@ -117,6 +118,9 @@ class Sections(Model):
         "auto",
         description="auto: tables are without SPICE, and say so, if its parser models cannot be fetched (from Maven "
         "Central, once); required: that is an error; off: no SPICE",
+    )
+    venue: VenueName = Field(
+        "acl", description="conference, or slides, whose widths and fonts figures have (config/plotting.yaml)"
     )
     language: Language | None = None
     study: Study | None = None

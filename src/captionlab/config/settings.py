@@ -36,6 +36,7 @@ class Settings:
         self.seed: int = config["seed"]
         self.limit: int | None = config["limit"]
         self.spice: str = config["spice"] or "off"
+        self.venue: str = config["venue"]
         blocks = {section: config[section] for section in SECTIONS}
         found = {section: _typed_section(section, of_section) for section, of_section in blocks.items()}
         self.corpora: Mapping[str, Any] = found["corpora"]

@@ -17,10 +17,12 @@ Each function receives the files and parameters of its rule by name.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 # Ending of a figure's file -> the width in config/plotting.yaml that the figure is drawn for.
-FIGURE_FILES = {".png": "page", ".pdf": "page", ".svg": "page", "_column.pdf": "column"}
+FIGURE_FILES: dict[str, Literal["page", "column"]] = {
+    ".png": "page", ".pdf": "page", ".svg": "page", "_column.pdf": "column", ".html": "page",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,15 @@ class Paper:
     """A paper of a run: what rules that put tables, figures and claims of all papers together know of it.
 
     `tables` are the files of its tables. `figures` has what each figure shows, by the name of the figure without the
-    name of the paper. `evidence` returns the files and the parameters by which claims are judged. `compared` has for
-    captioners another captioner that they are compared with in every evaluation, besides their parents.
+    name of the paper. `tables_of_figures` has the table with the numbers of a figure, both without the name of the
+    paper; some figures have none. `evidence` returns the files and the parameters by which claims are judged.
+    `compared` has for captioners another captioner that they are compared with in every evaluation, besides their
+    parents.
     """
 
     citation: str
     tables: Sequence[str]
     evidence: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
     figures: Mapping[str, str] = field(default_factory=dict)
+    tables_of_figures: Mapping[str, str] = field(default_factory=dict)
     compared: Mapping[str, str] = field(default_factory=dict)

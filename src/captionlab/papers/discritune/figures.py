@@ -131,7 +131,7 @@ def draw_finetuning(logs: Mapping[str, str], of_labels: Mapping[str, Look], styl
             if statistic == CIDER:
                 if len(values):
                     # Values are times 100, as in all tables.
-                    axis.plot(steps, 100 * values, marker=look.marker, markersize=3.5, **drawn)
+                    axis.plot(steps, 100 * values, marker=look.marker, markersize=3.5, label=label, **drawn)
                 continue
             if not len(values):
                 raise ValueError(f"{logs[label]}: this training logged no {statistic!r}")
@@ -197,7 +197,7 @@ def draw_examples(
     paper's label.
     """
     photos = _photos(images, {image for example in chosen for image in (example["target"], example["chosen"])})
-    board, size = Board(width), style["small_size"]
+    board, size = Board(width), style.small_size
     columns = 3 if width > 5 else 2
     across = (width - GAP) / columns - GAP
     types = list(dict.fromkeys(name for example in chosen for name in example["captions"]))
@@ -235,7 +235,7 @@ def draw_examples(
 
 def draw_screen(screen: Row, images: pa.Table, style: Style, width: float) -> Figure:
     """Draw Figure 3: a screen as participants see it, with the caption above two rows of five images."""
-    photos, board, size = _photos(images, {*screen["images"]}), Board(width), style["font_size"]
+    photos, board, size = _photos(images, {*screen["images"]}), Board(width), style.font_size
     side = (width - GAP) / COLUMNS - GAP
     bottom = board.write(words(quoted(screen["caption"])), GAP, GAP, width - 2 * GAP, size) + GAP / 2
     for place, image in enumerate(screen["images"]):

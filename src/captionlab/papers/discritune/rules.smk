@@ -299,6 +299,12 @@ def figure_labels():
     return labels | ({"figure3_screen": "a screen of the study"} if settings.study else {})
 
 
+def discritune_tables_of_figures():
+    """Return the table with the numbers of each figure that has one."""
+    tables = {"retrieval": "table1_retrieval", **{f"figure2_{who}": f"table6_{who}" for who in participants()}}
+    return {name: tables[name] for name in figure_labels() if name in tables and tables[name] in discritune_tables()}
+
+
 def parents_in_study(wildcards):
     """Return the parent of each captioner of the study whose parent is in the study too."""
     shown = sorted(settings.study.captioners) if settings.study else []
@@ -339,6 +345,8 @@ rule plot_discritune:
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.discritune.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("discritune", figure_labels(), discritune_tables_of_figures()),
         module="captionlab.papers.discritune.figures",
         config=graph.block("papers", "discritune") if discritune else {},
         finetuned=finetuned_captioners,
@@ -370,5 +378,6 @@ papers["discritune"] = Paper(
     citation="Dessì et al. 2023, *Cross-Domain Image Captioning with Discriminative Finetuning*",
     tables=rules.tabulate_discritune.output.tables,
     figures=figure_labels(),
+    tables_of_figures=discritune_tables_of_figures(),
     evidence=discritune_evidence,
 )

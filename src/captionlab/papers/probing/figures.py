@@ -1,12 +1,14 @@
 """Figures 1 to 4: sentence patterns, replaced words, more visual words, and the most frequent words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
 from captionlab.language.mining import chunks_of
@@ -112,9 +114,9 @@ def draw_patterns(
     for shift, kind, measure in zip(side_by_side(2), PATTERNED, MEASURES, strict=True):
         for x, role in enumerate(run.roles):
             found = run.value(Coordinates(role, corpus, measure))
-            drawn = bars(axis, {x + shift: found}, 0.38, "", replace(of[role], **kind))
+            drawn = bars(axis, {x + shift: found}, 0.38, MEASURES[measure], replace(of[role], **kind))
             # If no caption follows the pattern, the label 0 shows that the value is not missing.
-            axis.bar_label(drawn, fmt=_share, fontsize=style["small_size"], padding=1)
+            axis.bar_label(drawn, fmt=_share, fontsize=style.small_size, padding=1)
     axis.set_xticks(range(len(run.roles)), run.roles, rotation=30 if len(run.roles) * 0.5 > width else 0)
     axis.set(ylabel="captions (%)", ylim=(0, 112), yticks=range(0, 101, 25), xlim=(-0.5, len(run.roles) - 0.5))
     axis.legend(_keys(PATTERNED), MEASURES.values(), loc="lower left", bbox_to_anchor=(0, 1.02), borderpad=0)
@@ -126,36 +128,40 @@ def draw_replacements(
 ) -> Figure:
     """Draw Figure 2: scores of captions, with other words replaced, and with nouns replaced; below, at every share.
 
-    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine.
+    Scorers with another unit have a panel and a scale of their own. `cosines` maps the label of a scorer whose scores
+    are cosines to the factor between its scores and the cosine.
     """
-    shares = run.levels("replacement")
+    shares, units = run.levels("replacement"), {scorer: _unit(scorer, cosines, 1.0) for scorer in run.scorers}
     several, of_kinds = len(shares) > 1, looks(style, [REFERENCE, *REPLACED], "kinds")
     columns = len(run.scorers) if width > 5 else 3
     rows = -(-len(run.scorers) // columns) if several else 0
     figure = plt.figure(figsize=(width, 2.3 + 1.6 * rows))
-    grid = figure.add_gridspec(1 + rows, columns, height_ratios=[2.0, *[1.5] * rows])
-    scores = figure.add_subplot(grid[0, :])
+    grid = figure.add_gridspec(1 + rows, 1, height_ratios=[2.0, *[1.5] * rows])
     drawn = {REFERENCE: (f"{REFERENCE} captions", of[REFERENCE])}
     drawn |= {kind: (label, of_kinds[kind]) for kind, label in REPLACED.items()}
-    for shift, (subject, (label, look)) in zip(side_by_side(len(drawn)), drawn.items(), strict=True):
-        places = [_replaced(subject, corpus, scorer, max(shares, default=1.0)) for scorer in run.scorers]
-        points = {x + shift: run.value(place) for x, place in enumerate(places)}
-        bars(scores, points, 0.25, label, look)
-    if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
-        scores.set_ylim(bottom=0)  # even if the interval over two trainings is as wide as the figure
-    scores.set_xticks(range(len(run.scorers)), [f"{scorer}\n{_unit(scorer, cosines, 1.0)}" for scorer in run.scorers])
-    scores.set_ylabel("matching score")
-    legend(figure, style, *scores.get_legend_handles_labels())
+    for scores, unit, scorers in _unit_panels(figure, grid[0], units):
+        for shift, (subject, (label, look)) in zip(side_by_side(len(drawn)), drawn.items(), strict=True):
+            places = [_replaced(subject, corpus, scorer, max(shares, default=1.0)) for scorer in scorers]
+            bars(scores, {x + shift: run.value(place) for x, place in enumerate(places)}, 0.25, label, look)
+        if all(bar.get_bbox().ymin >= 0 for bar in scores.patches if isinstance(bar, Rectangle)):
+            scores.set_ylim(bottom=0)  # even if the interval over two trainings is as wide as the figure
+        scores.set_xticks(range(len(scorers)), scorers)
+        scores.set(ylabel=f"matching score ({unit})", xlim=(-0.6, len(scorers) - 0.4))
+    legend(figure, style, *figure.axes[0].get_legend_handles_labels())
+    panels_below = [grid[1 + row].subgridspec(1, columns) for row in range(rows)]
+    first: dict[str, Axes] = {}
     for index, scorer in enumerate(run.scorers if several else ()):
-        axis = figure.add_subplot(grid[1 + index // columns, index % columns])
+        unit = units[scorer]
+        axis = figure.add_subplot(panels_below[index // columns][index % columns], sharey=first.get(unit))
+        first.setdefault(unit, axis)
         for subject, label in REPLACED.items():
             of_shares = [(share, _replaced(subject, corpus, scorer, share)) for share in shares]
             points = {100 * share: run.difference(place, REFERENCE) for share, place in of_shares}
             line(axis, points, label, of_kinds[subject])
         axis.axhline(0.0, **FAINT)
         axis.set(title=scorer, xlim=(0, 108), xticks=(0, 50, 100))
-        if index % columns == 0:
-            axis.set_ylabel(f"minus {REFERENCE}'s")
+        if index % columns == 0 or unit != units[run.scorers[index - 1]]:
+            axis.set_ylabel(f"minus {REFERENCE}'s ({unit})")
     if several:
         figure.supxlabel(f"words replaced (%); above: {100 * max(shares):g} %")
     return figure
@@ -166,21 +172,43 @@ def draw_visual_words(
 ) -> Figure:
     """Draw Figure 3: scores of captions with more and more nouns, each in its scorer's own template.
 
-    `cosines` maps the label of a scorer whose scores are cosines to the factor between its scores and the cosine. These
-    scores become the paper's, CLIPSCORE times 100 times the cosine, whatever the factor is.
+    Scorers with another unit have a panel and a scale of their own. `cosines` maps the label of a scorer whose scores
+    are cosines to the factor between its scores and the cosine. These scores become the paper's, CLIPSCORE times 100
+    times the cosine, whatever the factor is.
     """
-    source = next(iter(run.sources()), None)
-    counts = run.levels("count")
-    figure, axis = plt.subplots(figsize=(width, 2.6))
-    for shift, scorer in zip(side_by_side(len(run.scorers), 0.2), run.scorers, strict=True):
-        place = Coordinates(scorer, corpus, "score", scorer, "count", source)
-        factor = 100 * CLIPSCORE / cosines[scorer] if scorer in cosines else 1.0
-        points = {count + shift: _times(factor, run.value(replace(place, level=count))) for count in counts}
-        line(axis, points, f"{scorer} ({_unit(scorer, cosines, factor)})", of[scorer])
-    axis.set_xticks(counts, [f"{count:g}" for count in counts])
-    axis.set(xlabel="nouns in the caption", ylabel="matching score")
-    legend(figure, style, *axis.get_legend_handles_labels())
+    source, counts = next(iter(run.sources()), None), run.levels("count")
+    factors = {name: 100 * CLIPSCORE / cosines[name] if name in cosines else 1.0 for name in run.scorers}
+    units = {scorer: _unit(scorer, cosines, factor) for scorer, factor in factors.items()}
+    figure = plt.figure(figsize=(width, 2.6))
+    for axis, unit, scorers in _unit_panels(figure, figure.add_gridspec(1, 1)[0], units, least=2):
+        for shift, scorer in zip(side_by_side(len(scorers), 0.2), scorers, strict=True):
+            place = Coordinates(scorer, corpus, "score", scorer, "count", source)
+            numbers = {count + shift: run.value(replace(place, level=count)) for count in counts}
+            points = {x: _times(factors[scorer], number) for x, number in numbers.items()}
+            line(axis, points, scorer, of[scorer])
+        axis.set_xticks(counts, [f"{count:g}" for count in counts])
+        axis.set_ylabel(f"matching score ({unit})")
+    figure.supxlabel("nouns in the caption", fontsize="medium")
+    drawn = [axis.get_legend_handles_labels() for axis in figure.axes]
+    legend(figure, style, *([one for pair in drawn for one in pair[which]] for which in (0, 1)))
     return figure
+
+
+def _unit_panels(
+    figure: Figure, cell: SubplotSpec, units: Mapping[str, str], least: int = 1
+) -> Iterator[tuple[Axes, str, list[str]]]:
+    """Yield a panel for each unit in a cell of a figure, with the unit and its scorers; `units` maps scorers to units.
+
+    A panel is as wide as its scorers need, but not narrower than `least` scorers do.
+    """
+    groups: dict[str, list[str]] = {}
+    for scorer, unit in units.items():
+        groups.setdefault(unit, []).append(scorer)
+    if groups:
+        ratios = [max(least, len(scorers)) + 0.2 for scorers in groups.values()]
+        row = cell.subgridspec(1, len(groups), width_ratios=ratios)
+        for index, (unit, scorers) in enumerate(groups.items()):
+            yield figure.add_subplot(row[index]), unit, scorers
 
 
 def draw_unigrams(
@@ -194,14 +222,15 @@ def draw_unigrams(
 ) -> Figure:
     """Draw Figure 4: the most frequent words of each role, with nouns filled and other words hatched."""
     roles = sorted((role for role in run.roles if role in unigrams), key=lambda role: role != REFERENCE)
-    figure, axes = panels(len(roles), width, 1.75, 1.6)
+    figure, axes = panels(len(roles), width, 1.75, 1.6, sharex=True)
     for axis, role in zip(axes, roles, strict=True):
         found = [row for row in unigrams[role] if (row["corpus"], row["unit"], row["n"]) == (corpus, "word", 1)]
         top = sorted((row for row in found if row["rank"] <= TOP), key=lambda row: -row["rank"])
         nouns = mostly_tagged(captions[role], NOUNS)
-        for place, row in enumerate(top):
-            kind = _NOUN if row["ngram"] in nouns else _OTHER
-            axis.barh(place, 100 * row["share"], 0.75, color=of[role].colour, linewidth=0, edgecolor="white", **kind)
+        for label, kind, are_nouns in (("nouns", _NOUN, True), ("other words", _OTHER, False)):
+            places = [place for place, row in enumerate(top) if (row["ngram"] in nouns) == are_nouns]
+            drawn = {"color": of[role].colour, "linewidth": 0, "edgecolor": "white", **kind}
+            axis.barh(places, [100 * top[place]["share"] for place in places], 0.75, label=label, **drawn)
         axis.set_yticks(range(len(top)), [row["ngram"] for row in top])
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(len(top) - TOP - 0.5, len(top) - 0.5)  # the same thickness of bars if there are fewer words
@@ -244,7 +273,7 @@ def _take_apart(board: Board, caption: Tagged, role: str, pattern: str, style: S
 
     The caption takes as many lines as needed.
     """
-    size, left, y = style["small_size"], 0.62, 0.05
+    size, left, y = style.small_size, 0.62, 0.05
     x, colours = left, {"NOUN.P": "#56B4E955", "other": "#99999955"}
     for chunk in chunks_of(caption):
         wide = [max(text_width(part, size) for part in pair) + BETWEEN for pair in chunk.piece]

@@ -27,6 +27,8 @@ PROBING_FIGURES = {
     "figure3_visual_words": "3: more visual words",
     "figure4_unigrams": "4: most frequent words",
 }
+# Each figure's numbers are in the table of the same name.
+PROBING_TABLES_OF_FIGURES = {name: name for name in PROBING_FIGURES}
 
 
 def probing_roles(wildcards=None):
@@ -325,10 +327,13 @@ rule plot_probing:
     params:
         **graph.software("plot_paper", "matplotlib", loads={"captionlab.papers.probing.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("probing", PROBING_FIGURES, PROBING_TABLES_OF_FIGURES),
         module="captionlab.papers.probing.figures",
         config=graph.block("papers", "probing"),
         roles=list(probing_roles()),
         cosines=cosines,
+        spoken=shown_captions,
     message:
         "draw the figures of the probing paper"
     script:
@@ -344,5 +349,6 @@ papers["probing"] = Paper(
     citation="Ma et al. 2022, *Probing Cross-modal Semantics Alignment Capability from the Textual Perspective*",
     tables=rules.tabulate_probing.output.tables,
     figures=PROBING_FIGURES,
+    tables_of_figures=PROBING_TABLES_OF_FIGURES,
     evidence=probing_evidence,
 )

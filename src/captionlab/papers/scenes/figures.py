@@ -127,7 +127,7 @@ def _beside(
         if pictures.get(image):
             bottom = board.picture(pictures[image], GAP, top, side) + GAP
         for line in lines:
-            top = board.write(line, left, top, width - left - GAP, style["small_size"]) + GAP / 3
+            top = board.write(line, left, top, width - left - GAP, style.small_size) + GAP / 3
         bottom = max(bottom, top + GAP)
     return board.finish(bottom)
 
@@ -150,8 +150,9 @@ def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: flo
             medianprops={"color": "#222222"}, flierprops={"markersize": 2, "markeredgewidth": 0.5},
             meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "#222222", "markersize": 4},
         )  # fmt: skip
-        for role, box in zip(values, drawn["boxes"], strict=True):
-            box.set(facecolor=of[role].colour, alpha=0.75)
+        for role, box, mean in zip(values, drawn["boxes"], drawn["means"], strict=True):
+            box.set(facecolor=of[role].colour, alpha=0.75, hatch=of[role].hatch)
+            mean.set_label("mean")
         axis.set_xticks(range(1, len(values) + 1), [f"{role}\n(n = {len(found)})" for role, found in values.items()])
         axis.set_ylabel(label)
     axes[1].axhline(0, **FAINT)
@@ -160,7 +161,7 @@ def draw_confidence(pairs: Pairs, split: str, of: Mapping[str, Look], width: flo
 
 def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
     """Draw Figure 12: densities of the confidence of unchanged captions on the test split and on all other splits."""
-    figure, axes = panels(len(ROLES), width, 2.2, 2.5)
+    figure, axes = panels(len(ROLES), width, 2.2, 2.5, sharex=True, sharey=True)
     for axis, role in zip(axes, ROLES, strict=True):
         for (label, look), chosen in zip(
             looks(style, ("test", "train-val"), "kinds").items(), (True, False), strict=True
@@ -178,6 +179,7 @@ def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
             axis.fill_between(places, density(places), color=look.colour, alpha=0.15, linewidth=0)
         axis.set(title=role, xlabel="confidence after ablation", ylabel="density", ylim=(0, None))
         axis.xaxis.set_major_locator(MaxNLocator(5, prune="both"))  # no number beyond the edge of the figure
+        axis.label_outer()
         axis.legend(loc="upper left")
     return figure
 
@@ -187,8 +189,9 @@ def draw_classes(images: Mapping[str, int], style: Style, width: float) -> Figur
     """Draw Figure 8: the number of probed images of each scene. `images` maps a scene to its number."""
     figure, axis = plt.subplots(figsize=(width, 2.3))
     scenes = _name_scenes(axis, images)
-    drawn = axis.bar(range(len(scenes)), [images[scene] for scene in scenes], color=style["kinds"][0], width=0.6)
-    axis.bar_label(drawn, fontsize=style["small_size"])
+    numbers = [images[scene] for scene in scenes]
+    drawn = axis.bar(range(len(scenes)), numbers, color=style.kinds[0], width=0.6, label="probed")
+    axis.bar_label(drawn, fontsize=style.small_size)
     axis.margins(y=0.1)  # room for the numbers
     axis.set_ylabel("images")
     return figure
@@ -236,7 +239,8 @@ def draw_density(
     for axis, (relation, role) in zip(np.repeat(axes, len(ROLES)), product(relations, ROLES), strict=True):
         points = [(b["deviation"], b["mass"]) for b in blocks[role] if b["relation"] == relation]
         look = of[role]
-        axis.scatter(*zip(*points, strict=True), s=6, marker=look.marker, color=look.colour, alpha=0.45, linewidths=0)
+        drawn = {"marker": look.marker, "color": look.colour, "alpha": 0.45, "linewidths": 0}
+        axis.scatter(*zip(*points, strict=True), s=6, label=role, **drawn)
         grid = {
             (row["mass"], row["deviation"]): row["enclosed"]
             for row in densities
@@ -271,7 +275,8 @@ def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
             layers = sorted(run.found("level", SPECIAL, subject=role, source=attending))
             values = [run.value(run.place(SPECIAL, role, target, source=attending, level=at)) for at in layers]
             shares = [np.nan if value is None else 100 * value.value for value in values]
-            axis.plot(layers, shares, color=look.colour, marker=look.marker, linestyle=look.dashes, markersize=3.5)
+            drawn = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes}
+            axis.plot(layers, shares, markersize=3.5, label=f"from {attending}", **drawn)
             if layers and not np.isnan(shares[-1]):
                 ends.append((axis, attending, layers[-1], shares[-1], look.colour))
             axis.set_xticks(layers, [f"{layer:g}" for layer in layers])
@@ -287,17 +292,17 @@ def draw_special_tokens(run: ScenesRun, style: Style, width: float) -> Figure:
 def _name_ends(figure: Figure, ends: Sequence[tuple[Axes, str, float, float, str]], style: Style) -> None:
     """Write the names of lines at their ends, spaced so that they can be read."""
     figure.draw_without_rendering()
-    apart = 1.2 * style["small_size"]
+    apart = 1.2 * style.small_size
     for axis in dict.fromkeys(end[0] for end in ends):
         high = axis.get_window_extent().height * 72 / figure.dpi
         bottom, top = axis.get_ylim()
-        below = 0.5 * style["small_size"] - apart  # the first name stands above the axis
+        below = 0.5 * style.small_size - apart  # the first name stands above the axis
         for _, name, x, y, colour in sorted((end for end in ends if end[0] is axis), key=lambda end: end[3]):
             place = (y - bottom) / (top - bottom) * high
             below = max(place, below + apart)
             axis.annotate(
                 name, (x, y), (5, below - place), textcoords="offset points", va="center", color=colour,
-                fontsize=style["small_size"],
+                fontsize=style.small_size,
             )  # fmt: skip
 
 
@@ -338,7 +343,7 @@ def draw_matrices(
             axis.label_outer()
     if shown:
         bar = figure.colorbar(axes[0].get_images()[0], ax=axes, location="bottom", shrink=0.6, aspect=40)
-        bar.set_label(f"attention (maximum over heads), image {image}", fontsize=style["small_size"])
+        bar.set_label(f"attention (maximum over heads), image {image}", fontsize=style.small_size)
     of = looks(style, FRAMES, "kinds")
     keys = [Line2D([], [], color=look.colour, linestyle=look.dashes, linewidth=1.6) for look in of.values()]
     legend(figure, style, keys, FRAMES)

@@ -34,6 +34,18 @@ SCENES_FIGURES = {
     "figure12_splits": "12: confidence by split",
     "figure13_probes": "13: probes, easiest split",
 }
+# The table with the numbers of a figure.
+SCENES_TABLES_OF_FIGURES = {
+    "figure2_captions": "table8_examples",
+    "figure4_attention_density": "figure4_attention",
+    "figure5_examples": "figure5_examples",
+    "figure6_confidence": "figure6_ablation",
+    "figure8_classes": "figure9_classes",
+    "figure9_probes": "figure9_classes",
+    "figure10_special_tokens": "figure10_special_tokens",
+    "figure12_splits": "figure6_ablation",
+    "figure13_probes": "figure9_classes",
+}
 
 
 def of_both(path):
@@ -202,6 +214,8 @@ rule plot_scenes:
     params:
         **graph.software("plot_paper", "matplotlib", "numpy", loads={"captionlab.papers.scenes.figures": []}),
         caveats=caveats,
+        venue=settings.venue,
+        pages=figure_pages("scenes", SCENES_FIGURES, SCENES_TABLES_OF_FIGURES),
         module="captionlab.papers.scenes.figures",
         config=graph.block("papers", "scenes"),
         job=scenes_job,
@@ -228,6 +242,7 @@ papers["scenes"] = Paper(
     "Descriptions*",
     tables=rules.tabulate_scenes.output.tables,
     figures=SCENES_FIGURES,
+    tables_of_figures=SCENES_TABLES_OF_FIGURES,
     evidence=scenes_evidence,
     compared=ends_of_finetuning(),
 )

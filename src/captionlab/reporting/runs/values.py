@@ -1,7 +1,7 @@
 """Measured values and differences of a run for a paper, with the published numbers beside them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from captionlab.evaluation.schemas import ROLE_VALUES
@@ -51,7 +51,10 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Measured:
-    """A value or a difference with its 95 % interval, numbers of trainings and images, and a p-value if tested."""
+    """A value or a difference with its 95 % interval, numbers of trainings and images, and a p-value if tested.
+
+    `link` is the address of the captions behind it, empty if there are none.
+    """
 
     value: float
     ci_low: float
@@ -59,6 +62,7 @@ class Measured:
     seeds: int
     n: int
     p_value: float | None = None
+    link: str = field(default="", compare=False)
 
     @property
     def sign(self) -> int:
@@ -132,7 +136,8 @@ class PaperRun:
 
     def _measured(self, name: str, place: Coordinates, against: str | None = None) -> Measured | None:
         if row := self.row(place, against):
-            return Measured(row[name], row["ci_low"], row["ci_high"], row["seeds"], row["n"], row.get("p_value"))
+            numbers = (row[column] for column in (name, "ci_low", "ci_high", "seeds", "n"))
+            return Measured(*numbers, row.get("p_value"), self.link(place, against))
         return None
 
     def either_difference(self, place: Coordinates, against: str) -> Measured | None:

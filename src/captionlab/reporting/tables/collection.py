@@ -11,7 +11,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from captionlab.reporting.paper import FIGURE_FILES
-from captionlab.reporting.tables.footnotes import titled
+from captionlab.reporting.tables.footnotes import figure_title, titled
 from captionlab.reporting.tables.formats.markdown import escape_markdown
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.reporting.templates import template
@@ -51,6 +51,7 @@ class _Entry:
     sentence: str
     link: str
     links: Mapping[str, str] = field(default_factory=dict)
+    picture: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,13 +153,9 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
         files.setdefault(path.name.removesuffix(ending), {})[ending] = os.path.relpath(path, directory)
     for name in sorted(files, key=_order):
         links = {_format(ending): files[name][ending] for ending in FIGURE_FILES if ending in files[name]}
-        if shown := links.pop("png", None):
-            number, label = _NUMBERED.search(name), listed.labels.get(name, name)
-            if label[0].isdigit():  # some labels begin with the number
-                label = f"Figure {label}"
-            elif number:
-                label = f"Figure {number[2]}: {label}"
-            yield _Entry(name, titled(label, listed.caveats), "", shown, links)
+        if picture := links.pop("png", None):
+            title = figure_title(name, listed.labels.get(name, name), listed.caveats)
+            yield _Entry(name, title, "", links.pop("html", picture), {"png": picture, **links}, picture)
 
 
 def _format(ending: str) -> str:

@@ -1,5 +1,6 @@
 """Drawing functions that all figures share: style, colours, points and bars with intervals, and saving."""
 
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,21 +18,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox
 
+from captionlab.config.plotting import Style
 from captionlab.jobs.provenance import current
 from captionlab.reporting.paper import FIGURE_FILES
 from captionlab.reporting.runs.values import Measured
+from captionlab.reporting.tables.figure_pages import Numbers, PageOfFigure, figure_page
 from captionlab.storage.files import replacing
 
-Style = Mapping[str, Any]
 # Draws a figure for a width in inches.
 Draw = Callable[[float], Figure]
 # Numbers by their position on an axis. Numbers that were not measured (None) are not drawn.
 Points = Mapping[float, Measured | None]
 # Style of lines that show no data, for example the line at 0.
 FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
-# Width of the line or marker beside a legend's text, in inches.
-HANDLE = 0.45
+# Width of the line or marker beside a legend's text, with the space around it, in heights of letters.
+HANDLE = 4.5
 # Letters of a title that fit on an inch.
 LINE = 14
 
@@ -50,7 +53,8 @@ def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> di
     """Return a look for each name, by the order of the names. `colours` names the palette in the style."""
 
     def of(what: str, index: int) -> Any:
-        return style[what][index % len(style[what])]
+        entries = getattr(style, what)
+        return entries[index % len(entries)]
 
     return {
         name: Look(of(colours, i), of("markers", i), (0, tuple(of("dashes", i))), of("hatches", i))
@@ -60,11 +64,11 @@ def looks(style: Style, names: Iterable[str], colours: str = "captioners") -> di
 
 def looking(style: Style) -> AbstractContextManager[None]:
     """Return a context in which everything is drawn and saved in the style of a paper's figures."""
-    sizes = {f"{what}.labelsize": style["small_size"] for what in ("xtick", "ytick")}
+    sizes = {f"{what}.labelsize": style.small_size for what in ("xtick", "ytick")}
     thin = {f"{what}.major.width": 0.6 for what in ("xtick", "ytick")}
     settings: dict[Any, Any] = {
-        **sizes, **thin, "font.family": "DejaVu Sans", "font.size": style["font_size"], "axes.titlesize": "medium",
-        "figure.labelsize": "medium", "legend.fontsize": style["small_size"], "legend.frameon": False,
+        **sizes, **thin, "font.family": [*style.fonts], "font.size": style.font_size, "axes.titlesize": "medium",
+        "figure.labelsize": "medium", "legend.fontsize": style.small_size, "legend.frameon": False,
         "figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False,
         "axes.linewidth": 0.6, "hatch.linewidth": 0.6,
         "text.hinting": "none",  # letters as wide as in print, whatever the resolution
@@ -96,19 +100,25 @@ def side_by_side(number: int, width: float = 0.8) -> list[float]:
 
 
 def bars(axis: Axes, points: Points, width: float, label: str, look: Look, **drawn: Any) -> Any:
-    """Draw bars with intervals."""
+    """Draw bars with intervals. The page of the figure shows the numbers with their n and their captions."""
     places, values, errors = _measured(points)
     error = {"elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7, "ecolor": "#222222"}
     usual = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.0}
-    return axis.bar(places, values, width, yerr=errors, label=label, error_kw=error, **{**usual, **drawn})
+    container = axis.bar(places, values, width, yerr=errors, label=label, error_kw=error, **{**usual, **drawn})
+    axis.add_artist(Numbers(container, points))
+    return container
 
 
 def line(axis: Axes, points: Points, label: str, look: Look, **drawn: Any) -> None:
-    """Draw points with intervals and a line through them; `drawn` overrides the style."""
+    """Draw points with intervals and a line through them; `drawn` overrides the style.
+
+    The page of the figure shows the numbers with their n and their captions.
+    """
     places, values, errors = _measured(points)
     usual = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
     thin = {"linewidth": 1.1, "elinewidth": 0.8, "capsize": 1.5, "markeredgewidth": 0.8}
-    axis.errorbar(places, values, errors, label=label, **{**usual, **thin, **drawn})
+    container = axis.errorbar(places, values, errors, label=label, **{**usual, **thin, **drawn})
+    axis.add_artist(Numbers(container, points))
 
 
 def _measured(points: Points) -> tuple[list[float], list[float], list[list[float]]]:
@@ -128,7 +138,9 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """Draw a legend above all panels, with as many entries in a row as fit."""
     width = figure.get_figwidth()
-    widest = HANDLE + max((text_width(label, style["small_size"]) for label in labels), default=0.0)
+    widest = HANDLE * style.small_size / 72 + max(
+        (text_width(label, style.small_size) for label in labels), default=0.0
+    )
     columns = max(1, min(len(labels), int(width / widest)))
     columns = -(-len(labels) // -(-len(labels) // columns)) if labels else 1
     figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=2.4, columnspacing=1.0)
@@ -145,34 +157,48 @@ def write_above(figure: Figure, title: str, style: Style) -> None:
     for entries in figure.legends:  # they would move to the new edge of the figure
         entries.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
     lines = fill(title, round(LINE * figure.get_figwidth()))
-    figure.text(0.5, 1.0, lines, ha="center", va="bottom", fontsize=style["small_size"])
+    figure.text(0.5, 1.0, lines, ha="center", va="bottom", fontsize=style.small_size)
 
 
-def save(draw: Draw, files: Sequence[str], style: Style, caveats: Sequence[str] = ()) -> None:
-    """Write a figure to each of its files.
+def save(
+    draw: Draw, files: Sequence[str], style: Style, page: PageOfFigure | None = None, caveats: Sequence[str] = ()
+) -> None:
+    """Write a figure to each of its files; `page` says what its HTML page links to.
 
     Each file is written as a whole. Its metadata names the job that drew it and has no time stamp. Caveats on all
     numbers of the run are its title.
     """
-    figures = {width: draw(style["widths"][width]) for width in dict.fromkeys(FIGURE_FILES.values())}
+    figures = {width: draw(width) for width in dict.fromkeys(style.widths.values())}
     for figure in figures.values():
         lay_out(figure)
         if caveats:
             write_above(figure, "; ".join(caveats), style)
+    for (ending, width), path in zip(FIGURE_FILES.items(), files, strict=True):
+        figure, kind = figures[style.widths[width]], ending.rpartition(".")[2]
+        shown = _shown(figure) if caveats else None
+        with replacing(path) as partial:
+            if kind == "html":
+                drawing = _rendered(figure, "svg", style, shown).decode()
+                partial.write_text(figure_page(figure, drawing, shown, page or PageOfFigure(partial.stem)), "utf-8")
+            else:
+                partial.write_bytes(_rendered(figure, kind, style, shown))
+    for figure in figures.values():
+        plt.close(figure)
+
+
+def _shown(figure: Figure) -> Bbox:
+    """Return the part of the plane, in inches, that all of the figure and a margin are in."""
+    return figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
+
+
+def _rendered(figure: Figure, kind: str, style: Style, shown: Bbox | None) -> bytes:
+    """Return the content of a file of the figure. Its metadata names the job that drew it and has no time stamp."""
     made = json.dumps(current(), sort_keys=True)
-    notes: dict[str, dict[str, Any]] = {
+    metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None, "Description": made},
         "pdf": {"Creator": None, "Producer": None, "CreationDate": None, "Subject": made},
         "svg": {"Creator": None, "Date": None, "Description": made},
     }
-    for (ending, width), path in zip(FIGURE_FILES.items(), files, strict=True):
-        written = ending.rpartition(".")[2]
-        with replacing(path) as partial:
-            kept = {
-                "dpi": style["dots_per_inch"],
-                "metadata": notes[written],
-                "bbox_inches": "tight" if caveats else None,
-            }
-            figures[width].savefig(partial, format=written, **kept)
-    for figure in figures.values():
-        plt.close(figure)
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, dpi=style.dots_per_inch, metadata=metadata[kind], bbox_inches=shown)
+    return content.getvalue()

@@ -1,5 +1,6 @@
 """Notes below every table that say where its numbers come from."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,16 @@ TOY = "These are numbers of a toy world: rendered images and small models traine
 def titled(title: str, caveats: Sequence[str]) -> str:
     """Return a title with the caveats on all numbers of the run (captionlab.config.caveats)."""
     return f"{title} [{'; '.join(caveats)}]" if caveats else title
+
+
+def figure_title(name: str, label: str, caveats: Sequence[str]) -> str:
+    """Return the title of a figure from its name and its label, with its number in the paper if it has one."""
+    number = re.search(r"figure(\d+)", name)
+    if label[0].isdigit():  # some labels begin with the number
+        label = f"Figure {label}"
+    elif number:
+        label = f"Figure {number[1]}: {label}"
+    return titled(label, caveats)
 
 
 def run_notes(provenance: Mapping[str, Any]) -> list[str]:

@@ -1,15 +1,16 @@
 """A table as LaTeX, for \\input in a paper with one or two columns.
 
 A float cannot break across pages, and longtable does not work on a page with two columns. So a wide table is cut into
-panels of columns and a long table is cut between rows, with as many floats as pages need. A tabular that is still too
-wide is scaled down.
+panels of columns and a long table is cut between rows, with as many floats as pages need, but not more than PAGES. A
+tabular that is still too wide is scaled down.
 """
 
 import math
 import re
 import textwrap
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
 from captionlab.reporting.tables.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
@@ -18,6 +19,7 @@ from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
+PAGES = 2  # the most pages of a table
 # Characters of \small per line: across the page, and in a column.
 ACROSS, COLUMN = 76, 46
 # Texts longer than this are broken into lines.
@@ -57,24 +59,58 @@ def pictures_of(table: Table) -> dict[str, bytes]:
 
 
 def latex(table: Table) -> str:
-    """Return the floats of a table with booktabs rules. Comments name required packages and how it was made."""
-    shape = _Shape(table)
-    numbered = _NUMBERED.fullmatch(table.title)
-    title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
-    caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
-    notes = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes_of(table).items()]
-    notes += map(escape_latex, remarks_of(table))
-    notes += [f"As in {escape_latex(numbered['where'])}."] if numbered else []
-    parts: list[_Note | _Tabular] = [*shape.tabulars(), *(_Note(note, shape.characters) for note in notes)]
+    """Return the floats of a table with booktabs rules. Comments name required packages and how it was made.
+
+    A table that is longer than PAGES has the first rows of each block, and a note that names the CSV.
+    """
+    limits = [*_limits(table)]
+    first = bisect_left(limits, True, key=lambda limit: len(_Layout(_first_rows(table, *limit)).floats) <= PAGES)
+    layout = _Layout(_first_rows(table, *limits[min(first, len(limits) - 1)]))
     return template("table.tex.jinja", tex=_cell, wrapped=_wrapped).render(
-        table=table,
-        shape=shape,
-        caption=caption,
+        table=layout.table,
+        shape=layout.shape,
+        caption=layout.caption,
         label=f"tab:{re.sub('[^A-Za-z0-9-]', '-', table.name)}",
-        notes=notes_of(table),
-        pictures=pictures_of(table),
-        floats=_floats(parts, len(caption) / shape.characters + 2),
+        notes=notes_of(layout.table),
+        pictures=pictures_of(layout.table),
+        floats=layout.floats,
     )
+
+
+def _limits(table: Table) -> Iterator[tuple[int, int]]:
+    """Yield numbers of rows of each block and of blocks that may be printed, from all rows to a single row."""
+    rows, blocks = max((len(block.rows) for block in table.blocks), default=0), len(table.blocks)
+    yield from ((number, blocks) for number in range(rows, 0, -1))
+    yield from ((1, number) for number in range(blocks - 1, 0, -1))
+    if not rows:
+        yield 0, blocks
+
+
+def _first_rows(table: Table, rows: int, blocks: int) -> Table:
+    """Return a table with the first rows of its first blocks. If rows are left out, a note says so."""
+    kept = [replace(block, rows=block.rows[:rows]) for block in table.blocks[:blocks]]
+    every, printed = (sum(len(block.rows) for block in of) for of in (table.blocks, kept))
+    if printed == every:
+        return table
+    which = f"the first {rows} of each group" if len(table.blocks) > 1 else "the first"
+    note = f"Printed are {printed} of {every} rows, {which}; {table.name}.csv has all."
+    return replace(table, blocks=kept, footnotes=[*table.footnotes, note])
+
+
+class _Layout:
+    """A table with its caption, its shape, and the parts that stand on each page."""
+
+    def __init__(self, table: Table):
+        self.table, self.shape = table, _Shape(table)
+        numbered = _NUMBERED.fullmatch(table.title)
+        title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
+        self.caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
+        notes = [rf"\textsuperscript{{{letter}}} {escape_latex(note)}" for note, letter in notes_of(table).items()]
+        notes += map(escape_latex, remarks_of(table))
+        notes += [f"As in {escape_latex(numbered['where'])}."] if numbered else []
+        characters = self.shape.characters
+        parts: list[_Note | _Tabular] = [*self.shape.tabulars(), *(_Note(note, characters) for note in notes)]
+        self.floats = _floats(parts, len(self.caption) / characters + 2)
 
 
 @dataclass(frozen=True)
@@ -212,7 +248,8 @@ class _Shape:
     def _height(self, cell: Cell, width: float | None) -> float:
         """Return the number of lines of a cell."""
         if width is not None:
-            return math.ceil((len(cell.text) + 0.7 * len(cell.detail)) / (width * self.characters * 0.85))
+            printed = len(" ".join(shortened(cell.text.split()))) + 0.7 * len(cell.detail)
+            return math.ceil(printed / (width * self.characters * 0.85))
         return 1.0 + (0.75 * math.ceil(len(cell.detail) / self.detail) if self.stacked else 0.0)
 
 
@@ -222,7 +259,7 @@ def _cut(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     Without rows, yields one empty sequence.
     """
     start = 0
-    while sum(row.height for row in rows[start:]) > ROWS:
+    while start < len(rows) - 1 and sum(row.height for row in rows[start:]) > ROWS:
         heights = list(accumulate(row.height for row in rows[start:]))
         end = start + max(1, sum(height <= ROWS for height in heights))
         block = next((place for place in range(end, start, -1) if rows[place].block != rows[place - 1].block), end)
