@@ -44,6 +44,18 @@ def figure_pages(paper, labels, tables):
     }
 
 
+def figures_beside(paper, labels, tables):
+    """Return the figures with the numbers of each table of a paper: by table, titles and addresses of figures.
+
+    `labels` and `tables` are as for `figure_pages`.
+    """
+    beside = {}
+    for figure, page in figure_pages(paper, labels, tables).items():
+        if page["table"]:
+            beside.setdefault(page["table"], {})[page["title"]] = f"../figures/{figure}.html"
+    return beside
+
+
 # The spaCy model that tags captions.
 tagger = graph.tagger
 

@@ -1,5 +1,6 @@
 """Put this run's numbers and examples into the tables of a paper, beside the published numbers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from captionlab.jobs.provenance import commit, part_of
@@ -18,7 +19,7 @@ def main(snakemake):
         with part_of(snakemake.input) as inputs:
             for table in tabulate(inputs, params, provenance):
                 outputs = [path for path in files if path.stem == table.name]
-                write_table_files(table, outputs)
+                write_table_files(replace(table, figures=params.get("figures", {}).get(table.name, {})), outputs)
                 inputs.makes(outputs)
                 made.append(table)
     if odd := sorted({path.stem for path in files} ^ {table.name for table in made}):

@@ -272,6 +272,7 @@ rule tabulate_discritune:
     params:
         **graph.software("tabulate_paper", loads={"captionlab.papers.discritune.tables": []}),
         module="captionlab.papers.discritune.tables",
+        figures=lambda wildcards: figures_beside("discritune", figure_labels(), discritune_tables_of_figures()),
         config=graph.block("papers", "discritune") if discritune else {},
         lineage=lambda wildcards: graph.lineage(),
         retrievers=retrievers_of_variants,

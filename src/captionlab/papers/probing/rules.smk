@@ -283,6 +283,7 @@ rule tabulate_probing:
     params:
         **graph.software("tabulate_paper", loads={"captionlab.papers.probing.tables": []}),
         module="captionlab.papers.probing.tables",
+        figures=lambda wildcards: figures_beside("probing", PROBING_FIGURES, PROBING_TABLES_OF_FIGURES),
         config=graph.block("papers", "probing"),
         job=probing_job,
         roles=list(probing_roles()),

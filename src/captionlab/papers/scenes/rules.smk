@@ -179,6 +179,7 @@ rule tabulate_scenes:
     params:
         **graph.software("tabulate_paper", "numpy", "scipy", loads={"captionlab.papers.scenes.tables": []}),
         module="captionlab.papers.scenes.tables",
+        figures=lambda wildcards: figures_beside("scenes", SCENES_FIGURES, SCENES_TABLES_OF_FIGURES),
         config=graph.block("papers", "scenes"),
         job=scenes_job,
         seed=scene_analysis.seed,
