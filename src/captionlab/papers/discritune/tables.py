@@ -170,6 +170,8 @@ class CaptionersSheet(Sheet):
         stand_ins = dict.fromkeys((r["paper_column"], r["corpus"], r["split"]) for r in shown)
         if stand_ins:
             notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
+        if retrievers := sorted({str(record["scorer"]) for record in self.records if record.get("scorer")}):
+            notes.append(f"Names of this run's config: {', '.join(retrievers)}. Other names are the paper's.")
         notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
         if any(record["seeds"] > 1 for record in shown):
             notes += self.trainings_notes("a captioner")
