@@ -22,6 +22,7 @@ function drawDetail(view) {
   const focused = dialog.contains(document.activeElement) ? document.activeElement.id : "";
   dialog.replaceChildren(headOf(view, row), bodyOf(view, row));
   if (!dialog.open) dialog.showModal();
+  for (const part of dialog.querySelectorAll(".whole, .difference, dd")) if (part.scrollHeight > part.clientHeight) part.tabIndex = 0;
   const target = focused && byId(focused) && !byId(focused).disabled ? byId(focused) : byId("close");
   target.focus({ preventScroll: true });
   dialog.scrollTop = 0;

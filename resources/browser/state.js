@@ -20,7 +20,8 @@ function writeAddress(before) {
   const address = `#${new URLSearchParams(given)}`;
   const steps = new Set(before ? Object.keys(state).filter((name) => state[name] !== before[name]).map((name) => STEPS[name] ?? "") : []);
   const step = steps.size === 1 ? [...steps][0] : "";
-  const again = step && step === lastStep && (step !== "image" || Boolean(before.image && state.image));
+  const chosenIn = (one) => Object.keys(STEPS).some((name) => STEPS[name] === step && one[name] !== "");
+  const again = step && step === lastStep && chosenIn(before) && chosenIn(state);
   lastStep = step;
   if (location.hash === address) return;
   if (!before || again) return history.replaceState(history.state, "", address);
