@@ -65,6 +65,14 @@ function changed(from, to) {
   return joined(inCommon(from, to, IN_DETAIL).filter(({ of, moved }) => of !== "first" || !moved).map(({ word, theirs, of, moved }) =>
     moved ? movedWord(word) : of === "first" ? make("del", {}, word) : of === "second" ? make("ins", {}, word) : theirs));
 }
-const joined = (parts) => parts.flatMap((part, index) => index ? [" ", part] : [part]);
+/** Parts with blanks between them; texts in a row become a single text. */
+function joined(parts) {
+  const merged = [];
+  for (const part of parts.flatMap((one, index) => index ? [" ", one] : [one])) {
+    if (typeof part === "string" && typeof merged.at(-1) === "string") merged.push(merged.pop() + part);
+    else merged.push(part);
+  }
+  return merged;
+}
 /** A caption as parts of an element; one without anything to be seen is described. */
 const spoken = (text, parts) => visible(text) ? parts : [make("i", { class: "soft" }, text ? "only blanks" : "says nothing")];
