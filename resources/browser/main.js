@@ -9,35 +9,40 @@ function change(parts) {
   const before = state;
   if (parts.measure) said = "";
   state = { ...state, ...parts };
-  if (view && (state.corpus !== before.corpus || state.evaluation !== before.evaluation)) return void look(state);
+  writeAddress(before);
   draw(before);
 }
 
-/** Look at what the address says. */
-async function look(given) {
+/** Show a state. `before` is the state that a reader changed, null if the address asks for the new one. */
+async function look(given, before = null) {
   const turn = ++looked;
   const corpus = run.corpora.find(({ name }) => name === given.corpus) ?? run.corpora[0];
   if (!corpus) return say("This run has no captions that were scored, so there is nothing to show.");
+  let next;
   try {
     const data = await load(corpus.name);
     if (turn !== looked) return;  // somebody chose another one meanwhile
-    view = viewOf(corpus.name, data, given.evaluation);
+    next = viewOf(corpus.name, data, given.evaluation);
   } catch (error) {
     return say(error.message);
   }
-  view.missing = { without: new Set(view.images.without), broken: new Set(view.images.broken) };
+  const anew = next.corpus !== view?.corpus || next.name !== view.name, last = state;
+  if (anew) {
+    view = next;
+    fillControls(corpus);
+  }
   const asked = given.measure && !measureCalled(view, given.measure, given.by, given.among) ? given.measure : "";
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
-  fillControls(corpus);
-  draw(null);
+  writeAddress(before);
+  draw(anew ? null : last);
+  if (!before && history.state?.top !== undefined) scrollTo(0, history.state.top);
   performance.mark("captions shown");
 }
 
 /** Draw all that follows from the state; `before` is the last one, null where everything is new. */
 function draw(before) {
-  writeAddress();
-  const kept = ["image", "copy"];
+  const kept = ["image", "copy", "speaker"];
   if (!before || Object.keys(state).some((name) => !kept.includes(name) && state[name] !== before[name])) {
     syncControls();
     current = selected(view);
@@ -161,9 +166,10 @@ function watchControls() {
     change({ [target.name]: target.value, ...(target.name === "search" && state.measure === "rank" ? forget() : {}) });
   });
   byId("swap").addEventListener("click", () => change({ a: state.b, b: state.a, ...forget() }));
-  byId("clear").addEventListener("click", () => change(Object.fromEntries(FILTERS.map((name) => [name, ""]))));
-  byId("corpus").addEventListener("change", ({ target }) => look({ ...DEFAULTS, a: state.a, b: state.b, show: state.show, corpus: target.value, evaluation: state.evaluation }));
-  byId("evaluation").addEventListener("change", ({ target }) => look({ ...DEFAULTS, corpus: state.corpus, evaluation: target.value }));
+  byId("clear").addEventListener("click", () => { change(Object.fromEntries(FILTERS.map((name) => [name, ""]))); byId("measure").focus(); });
+  byId("skip").addEventListener("click", () => focusRow(list.first));
+  byId("corpus").addEventListener("change", ({ target }) => look({ ...DEFAULTS, a: state.a, b: state.b, show: state.show, corpus: target.value, evaluation: state.evaluation }, state));
+  byId("evaluation").addEventListener("change", ({ target }) => look({ ...DEFAULTS, corpus: state.corpus, evaluation: target.value }, state));
   byId("measure").addEventListener("change", ({ target }) => {
     const { metric, by, among } = view.measures[Number(target.value)];
     change({ measure: metric, by: by ?? "", among: among ?? "", direction: metric === "rank" ? "up" : "down", ...forget() });

@@ -2,20 +2,31 @@
 // All that the page shows follows from its address, so that a link to it shows the same to everybody.
 const DEFAULTS = {
   corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
-  repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "",
+  repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "", speaker: "",
 };
 const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
-let state = { ...DEFAULTS };
+// What changes many times while a reader types, drags or leafs through images: together a single step of the history.
+const STEPS = { text: "text", min: "min", max: "max", low: "values", high: "values", image: "image", copy: "image" };
+let state = { ...DEFAULTS }, lastStep = "";
 
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   return Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, given.get(name) ?? value]));
 }
 
-function writeAddress() {
+/** Put the state into the address: a new step of the history, unless it goes on with the last one or `before` is null. */
+function writeAddress(before) {
   const given = Object.entries(state).filter(([name, value]) => value !== DEFAULTS[name]);
   const address = `#${new URLSearchParams(given)}`;
-  if (location.hash !== address) history.replaceState(null, "", address);
+  const steps = new Set(before ? Object.keys(state).filter((name) => state[name] !== before[name]).map((name) => STEPS[name] ?? "") : []);
+  const step = steps.size === 1 ? [...steps][0] : "";
+  const chosenIn = (one) => Object.keys(STEPS).some((name) => STEPS[name] === step && one[name] !== "");
+  const again = step && step === lastStep && chosenIn(before) && chosenIn(state);
+  lastStep = step;
+  if (location.hash === address) return;
+  if (!before || again) return history.replaceState(history.state, "", address);
+  history.replaceState({ top: scrollY }, "");
+  history.pushState(null, "", address);
 }
 
 /** What the address leaves open, and what of it this run does not have, chosen for a view. */
