@@ -28,8 +28,6 @@ INTERVALS_OF_DIFFERENCES: Mapping[Computation | None, str] = {
     "distinct": f"paired pseudo-values of the jackknife over images, {RESAMPLES:,} resamples of them",
     None: f"over images: {_PAIRED}, or Bonett and Price's interval if it is a share of captions",
 }
-# What several trainings add to an interval (captionlab.statistics.intervals.seeds_interval).
-SEEDS = "joined by squares with Student's t over the trainings"
 # Sentence and unit of a metric that its plug-in does not define.
 UNDEFINED = ("A metric of a plug-in, which does not define it in its FACTS.", "as the plug-in scales it")
 
@@ -46,10 +44,9 @@ class DefinedMetric:
     computation: Computation | None
     tables: Sequence[str]
 
-    def interval(self, difference: bool, seeds: int) -> str:
-        """Return the method of the 95 % interval of a value or a difference, or of its mean over trainings."""
-        method = (INTERVALS_OF_DIFFERENCES if difference else INTERVALS)[self.computation]
-        return f"{method}; {SEEDS}" if seeds > 1 else method
+    def interval(self, difference: bool) -> str:
+        """Return the method of the 95 % interval of a value, or of a difference."""
+        return (INTERVALS_OF_DIFFERENCES if difference else INTERVALS)[self.computation]
 
 
 def define(metric: str, facts: Mapping[str, MetricFacts], files: Mapping[str, Sequence[str]]) -> DefinedMetric:
