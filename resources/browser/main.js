@@ -7,7 +7,10 @@ let view = null, current = { rows: [], values: [] }, said = "";
 /** Change what is shown. */
 function change(parts) {
   const before = state;
-  if (parts.measure) said = "";
+  if (parts.measure) {
+    said = "";
+    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", decimals: "" };
+  }
   state = { ...state, ...parts };
   writeAddress(before);
   draw(before);
@@ -31,7 +34,8 @@ async function look(given, before = null) {
     view = next;
     fillControls(corpus);
   }
-  const asked = given.measure && !measureCalled(view, given.measure, given.by, given.among) ? given.measure : "";
+  const asked = measureAsked(given, view) ? "" : given.measure || given.metric;
+  byId("number").open = given.metric !== "";
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
   writeAddress(before);
@@ -46,6 +50,7 @@ function draw(before) {
   if (!before || Object.keys(state).some((name) => !kept.includes(name) && state[name] !== before[name])) {
     syncControls();
     current = selected(view);
+    drawNumber(view);
     drawHistogram(current.values, measureCalled(view, state.measure, state.by, state.among));
     showRows(view, current.rows);
     if (before && byId("list").getBoundingClientRect().top < 0) scrollTo(0, byId("list").getBoundingClientRect().top + scrollY - byId("columns").offsetHeight);
@@ -80,7 +85,7 @@ function summarise() {
 /** The difference of A and B in the tables, of all images, if the run compared them; for ranks the difference of P@1. */
 function testedDifference(measure) {
   const metric = measure.metric === "rank" ? "P@1" : measure.metric;
-  const found = view.differences.find((one) => one.metric === metric && one.retriever === measure.by && (measure.metric !== "rank" || one.candidates === measure.among)
+  const found = view.numbers.differences.find((one) => one.seeds === 1 && one.metric === metric && one.retriever === measure.by && (measure.metric !== "rank" || one.candidates === measure.among)
     && [[state.a, state.b], [state.b, state.a]].some(([a, b]) => one.captioner === a && one.against === b));
   if (!found) return "";
   const sign = found.captioner === state.a ? 1 : -1;

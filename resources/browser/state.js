@@ -3,6 +3,7 @@
 const DEFAULTS = {
   corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
   repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "", speaker: "",
+  metric: "", retriever: "", candidates: "", seeds: "", decimals: "",  // the number of a table that is explained
 };
 const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
 // What changes many times while a reader types, drags or leafs through images: together a single step of the history.
@@ -39,12 +40,17 @@ function completed(given, view) {
   const other = has(parent) ? parent : names.find((name) => name !== a) ?? "";
   const b = has(given.b) && given.b !== a ? given.b : other;
   const wanted = given.show === null ? names.filter((name) => ![a, b].includes(name)).slice(0, 2) : given.show.split(",").filter(has);
-  const measure = (given.measure && measureCalled(view, given.measure, given.by, given.among)) || defaultMeasure(view);
+  const measure = measureAsked(given, view) ?? defaultMeasure(view);
   const searches = ranksOf(view).map(searchOf);
   const search = [given.search, measure?.metric === "rank" ? searchOf(measure) : ""].find((one) => searches.includes(one)) ?? searches[0] ?? "";
   const direction = given.direction || (measure?.metric === "rank" ? "up" : "down");
   const called = { measure: measure?.metric ?? "", by: measure?.by ?? "", among: measure?.among ?? "" };
   return { ...given, ...called, corpus: view.corpus, evaluation: view.name ?? "", a, b, show: wanted.join(","), search, direction };
+}
+/** The measure of the address, or the measure of single captions behind its number; null if there is none. */
+function measureAsked(given, view) {
+  if (given.measure) return measureCalled(view, given.measure, given.by, given.among);
+  return given.metric ? measureCalled(view, given.metric, given.retriever, given.candidates) : null;
 }
 const defaultMeasure = (view) => view.measures.find(({ metric }) => metric === "CIDEr")
   ?? view.measures.find(({ metric }) => metric !== "rank") ?? view.measures[0] ?? null;

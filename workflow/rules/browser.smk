@@ -79,6 +79,7 @@ rule build_browser:
     """
     input:
         unpack(shown_files),
+        summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
         page=[
             own(f"{ROOT}/resources/browser/{path.name}") for path in sorted((ROOT / "resources" / "browser").iterdir())

@@ -11,16 +11,14 @@ from typing import Any
 
 from captionlab.browser.captions import AllCaptions, evaluation_columns, read_captions
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
+from captionlab.browser.numbers import Numbers
+from captionlab.config.families import score_tables
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.storage.files import replacing_folder
-from captionlab.storage.schemas import COMPARISONS
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_table
 
 RANDOM = "random"
-# What the page shows of a row of COMPARISONS.
-DIFFERENCE = (
-    "captioner", "against", "metric", "retriever", "candidates", "difference", "ci_low", "ci_high", "p_holm",
-)  # fmt: skip
 
 
 def build(
@@ -28,12 +26,14 @@ def build(
 ) -> None:
     """Write the browser of a run to `directory`, which appears at once when it is complete.
 
-    `page` lists the files of the page itself. `inputs` has the tables: `captions`, `comparisons`, tables of scores by
-    the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of training
-    corpora in the order of `params["training"]`.
+    `page` lists the files of the page itself. `inputs` has the tables: `captions`, `summary`, `comparisons`, tables of
+    scores by the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of
+    training corpora in the order of `params["training"]`.
     """
-    differences = read_table(inputs["comparisons"], COMPARISONS).to_pylist()
+    summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
     tables = {name: inputs[name] for name in params["tables"]}
+    facts = {name: of_table for name, of_table in score_tables().items() if name in tables}
+    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), inputs["captions"], tables, facts)
     said = read_captions(inputs["captions"], tables, params["factors"])
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
@@ -45,8 +45,7 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
-            here = [row for row in differences if row["corpus"] == corpus and row["seeds"] == 1]
-            shown.append(write_corpus(partial, corpus, files, said, known, here, params, threads))
+            shown.append(write_corpus(partial, corpus, files, said, known, numbers, params, threads))
         about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
         # No corpus can have this name.
         write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
@@ -58,14 +57,11 @@ def write_corpus(
     files: Mapping[str, str],
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
-    differences: Sequence[Mapping[str, Any]],
+    numbers: Numbers,
     params: Mapping[str, Any],
     threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
-
-    `differences` are the rows of COMPARISONS of single trainings on the corpus.
-    """
+    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora."""
     split = params["splits"][corpus]
     images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
@@ -76,8 +72,7 @@ def write_corpus(
             continue
         spoken = {who: said[name, corpus, who] for who in block["captioners"] if (name, corpus, who) in said}
         columns = evaluation_columns(spoken, places, known)
-        compared = [{key: row[key] for key in DIFFERENCE} for row in differences if row["evaluation"] == name]
-        evaluations.append({**block, "name": name, "differences": compared, **columns})
+        evaluations.append({**block, "name": name, "numbers": numbers.of(name, corpus), **columns})
         if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
             write_candidates(folder, corpus, name, len(places), columns["copy"], block)
     write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})
