@@ -95,6 +95,7 @@ include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
+include: "workflow/rules/slices.smk"
 include: "workflow/rules/browser.smk"
 
 
