@@ -1,10 +1,10 @@
 "use strict";
 // All that the page shows follows from its address, so that a link to it shows the same to everybody.
 const DEFAULTS = {
-  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
+  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", slice: "", search: "", found: "", min: "", max: "",
   repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "",
 };
-const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
+const FILTERS = ["text", "object", "scene", "slice", "found", "min", "max", "repeated", "unknown", "low", "high"];
 let state = { ...DEFAULTS };
 
 function readAddress() {

@@ -61,7 +61,7 @@ class Membership:
             ids = (rows.images[position] for position in rows.image.tolist())
             counts = np.array([words[key] for key in zip(ids, rows.caption.tolist(), strict=True)])
             ranges = np.searchsorted(LENGTHS, counts)
-            yield from ((Slice(LENGTH, name), ranges == place) for place, name in enumerate(length_names()))
+            yield from ((Slice(LENGTH, one.name), ranges == place) for place, one in enumerate(length_ranges()))
 
 
 def read_membership(path: str, captions: Iterable[str]) -> Membership:
@@ -79,11 +79,19 @@ def read_membership(path: str, captions: Iterable[str]) -> Membership:
     return membership
 
 
-def length_names() -> list[str]:
-    """Return the name of each range of lengths, the shortest first."""
+class LengthRange(NamedTuple):
+    """A range of lengths of captions in words: its name, and its ends; the last range has no upper end."""
+
+    name: str
+    shortest: int
+    longest: int | None
+
+
+def length_ranges() -> list[LengthRange]:
+    """Return the ranges of lengths, the shortest first."""
     starts = [0, *(longest + 1 for longest in LENGTHS)]
-    names = [f"{start} to {end} words" for start, end in zip(starts, LENGTHS, strict=False)]
-    return [*names, f"{starts[-1]} words or more"]
+    ranges = [LengthRange(f"{start} to {end} words", start, end) for start, end in zip(starts, LENGTHS, strict=False)]
+    return [*ranges, LengthRange(f"{starts[-1]} words or more", starts[-1], None)]
 
 
 def slice_columns(

@@ -414,9 +414,14 @@ def _paired(results: Sequence[Result], others: Sequence[Sequence[Result]], field
 
 
 def scored_rows(table: pa.Table, columns: Mapping[str, np.ndarray]) -> ScoredRows:
-    """Return the rows of a table, which has the columns of CAPTION_KEY, with the columns that metrics sum up."""
+    """Return the rows of a table with the columns that metrics sum up.
+
+    The table has the columns of CAPTION_KEY. Without `caption_index`, each caption is the first one of its image.
+    """
     images, image = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
-    return ScoredRows(tuple(images), image, table["caption_index"].to_numpy(), columns)
+    numbered = "caption_index" in table.column_names
+    caption = table["caption_index"].to_numpy() if numbered else np.zeros(len(table), dtype=np.int64)
+    return ScoredRows(tuple(images), image, caption, columns)
 
 
 def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:

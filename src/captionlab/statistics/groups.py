@@ -27,7 +27,7 @@ class GroupValue(NamedTuple):
 
 
 class GroupDifference(NamedTuple):
-    """A difference of two groups: its value, the ends of its interval, a two-sided p-value, and the name of its test."""
+    """A difference of two groups: its value, the ends of its interval, a two-sided p-value, and its test."""
 
     value: float
     ends: Ends

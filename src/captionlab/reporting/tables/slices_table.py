@@ -23,7 +23,8 @@ NOTES = (
     "Difference: value of the slice less the value on the other images, with its 95 % interval. p: two-sided; of a "
     "share of images with one caption each of Fisher's exact test, of other values of Welch's t-test with variances of "
     "the jackknife (of Student's, if all images of a group are alike). Holm: corrected for all slices of the "
-    "captioner, corpus and metric. Among many slices the worst one is low by chance, too: read its corrected p-value first.",
+    "captioner, corpus and metric. Among many slices the worst is low by chance, too: read p with Holm's correction.",
+    "Scores of single captions, such as CIDEr's with the weights of its n-grams, are computed on the whole corpus.",
     "A captioner with several seeds has rows for each training, and none for their mean.",
 )
 
