@@ -19,6 +19,7 @@ if (ROOT / "src").is_dir():
 from captionlab.storage import paths
 from captionlab.config.blocks import POOL, any_of
 from captionlab.config.config_files import check_config_files
+from captionlab.config.evaluations import OWN_SLICES
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.graph.graph import Graph, Refusal, check_results, lend_library, record_config
@@ -96,6 +97,7 @@ include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
+include: "workflow/rules/slices.smk"
 include: "workflow/rules/browser.smk"
 
 

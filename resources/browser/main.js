@@ -131,6 +131,7 @@ function fillControls(corpus) {
     const found = counted(lists);
     options(form[name], ["", ...found.map(([label]) => label)], [found.length ? "any" : "none annotated", ...found.map(([label, count]) => `${label} (${count})`)]);
   }
+  fillSlices(view, form.slice);
   options(form.search, ranksOf(view).map(searchOf));
   for (const name of ["search", "found", "min", "max"]) form[name].disabled = !ranksOf(view).length;
   options(byId("measure"), view.measures.map(({ number }) => String(number)), view.measures.map(({ label }) => label));
@@ -144,7 +145,7 @@ function syncControls() {
   const form = byId("filters").elements;
   byId("corpus").value = state.corpus;
   byId("evaluation").value = state.evaluation;
-  for (const name of ["a", "b", "text", "object", "scene", "search", "found", "min", "max"]) {
+  for (const name of ["a", "b", "text", "object", "scene", "slice", "search", "found", "min", "max"]) {
     if (form[name].value !== state[name]) form[name].value = state[name];
   }
   for (const name of ["repeated", "unknown"]) form[name].checked = Boolean(state[name]);

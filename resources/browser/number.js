@@ -85,7 +85,8 @@ function drawNumber(view) {
   if (byId("number").hidden) return;
   const metric = view.numbers.metrics[asked.metric], measure = measureCalled(view, asked.metric, asked.retriever, asked.candidates);
   const text = row ? withInterval(row, between) : "not compared in this run";
-  byId("about").replaceChildren(`About this number: ${nameOf(asked)} of ${between ? `${state.a} minus ${state.b}` : who}: `, make("b", { id: "printed-number" }, text));
+  const of = (between ? `${state.a} minus ${state.b}` : who) + (FILTERS.some((name) => state[name]) ? ", of all captions" : "");
+  byId("about").replaceChildren(`About this number: ${nameOf(asked)} of ${of}: `, make("b", { id: "printed-number" }, text));
   byId("facts").replaceChildren(...factsOf(view, { asked, row, values, metric, measure, between }).flatMap(([term, ...parts]) =>
     [make("dt", {}, term), ...parts.map((part) => make("dd", {}, part))]));
 }

@@ -23,6 +23,7 @@ function testsOf(view) {
     wanted && ((row) => textOf(view, row).includes(wanted)),
     state.object && ((row) => view.images.objects[view.image[row]].includes(state.object)),
     state.scene && ((row) => view.images.scenes[view.image[row]].includes(state.scene)),
+    state.slice && inSlice(view, a, state.slice),
     state.found && (found[state.found] ?? (() => true)),
     state.min && ((row) => rank(a, row) !== null && rank(a, row) >= least),
     state.max && ((row) => rank(a, row) !== null && rank(a, row) <= most),

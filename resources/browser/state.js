@@ -1,11 +1,11 @@
 "use strict";
 // All that the page shows follows from its address, so that a link to it shows the same to everybody.
 const DEFAULTS = {
-  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
+  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", slice: "", search: "", found: "", min: "", max: "",
   repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "", speaker: "",
   metric: "", retriever: "", candidates: "", seeds: "", decimals: "",  // the number of a table that is explained
 };
-const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
+const FILTERS = ["text", "object", "scene", "slice", "found", "min", "max", "repeated", "unknown", "low", "high"];
 // What changes many times while a reader types, drags or leafs through images: together a single step of the history.
 const STEPS = { text: "text", min: "min", max: "max", low: "values", high: "values", image: "image", copy: "image" };
 let state = { ...DEFAULTS }, lastStep = "";

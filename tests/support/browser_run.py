@@ -11,6 +11,7 @@ from support.running import run_script
 
 from captionlab.evaluation.metrics.judge.metric import SCORES
 from captionlab.evaluation.metrics.nlg.metric import NLG
+from captionlab.evaluation.schemas import SLICED_IMAGES
 from captionlab.jobs.provenance import Job, working_on
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
@@ -147,6 +148,22 @@ def write_comparisons(folder: Path) -> Path:
     return path
 
 
+def write_slices(folder: Path) -> Path:
+    """Write the weather in images of the world, of the first one none, and a scene, which is no column of the user."""
+    rows = [
+        {
+            "corpus": "world",
+            "by": "weather",
+            "slice": "rain: heavy" if number < 4 else "sun",
+            "image_id": image_id(number),
+        }
+        for number in range(1, IMAGES_OF["world"])
+    ]
+    path = folder / "slices" / "main.parquet"
+    write_table(path, SLICED_IMAGES, [*rows, {**rows[0], "by": "scene", "slice": "road"}])
+    return path
+
+
 def summarise(folder: Path, captions: list[Path], scores: dict[str, list[Path]]) -> None:
     """Write the summary of this run, and comparisons, as the workflow does, with their provenance."""
     outputs = {name: folder / paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
@@ -210,6 +227,7 @@ def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
             "comparisons": folder / paths.reporting("comparisons.parquet") if compared else write_comparisons(folder),
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},
+            "slices": [write_slices(folder)],
             "page": sorted(page.iterdir()),
         },
         [folder / paths.BROWSER],
@@ -221,6 +239,7 @@ def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
             "splits": dict.fromkeys(IMAGES_OF, "test"),
             "captioners": CAPTIONERS,
             "training": ["train-texts"],
+            "sliced": {"main": ["weather"]},
             "factors": {"judges.clair": 100.0},
         },
         about={"config": "made-up", "seed": 1, "toy": False, "caveats": []},

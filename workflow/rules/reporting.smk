@@ -484,6 +484,7 @@ def measured_tables():
     asked = {
         "evaluation": evaluation_contexts(),
         "differences": are_compared(),
+        "slices": sliced_evaluations(),
         "claims": papers_of_config(),
         "reproduction": papers_of_config(),
         "validity": settings.validity,

@@ -14,11 +14,15 @@ from captionlab.browser.images import OF_FOLDER, images_of, training_words, writ
 from captionlab.browser.numbers import Numbers
 from captionlab.config.families import score_tables
 from captionlab.evaluation.metrics.retrieval.metric import drawn
+from captionlab.evaluation.schemas import SLICED_IMAGES
+from captionlab.evaluation.slices import length_ranges
 from captionlab.storage.files import replacing_folder
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_table
 
 RANDOM = "random"
+# By column of the user: the value of each image.
+ColumnValues = Mapping[str, Mapping[str, str]]
 
 
 def build(
@@ -27,14 +31,19 @@ def build(
     """Write the browser of a run to `directory`, which appears at once when it is complete.
 
     `page` lists the files of the page itself. `inputs` has the tables: `captions`, `summary`, `comparisons`, tables of
-    scores by the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of
-    training corpora in the order of `params["training"]`.
+    scores by the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, tables of training
+    corpora in the order of `params["training"]`, and `slices` in the order of `params["sliced"]`, which has the columns
+    of the user that each evaluation is sliced by.
     """
     summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
     tables = {name: inputs[name] for name in params["tables"]}
     facts = {name: of_table for name, of_table in score_tables().items() if name in tables}
     numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), inputs["captions"], tables, facts)
     said = read_captions(inputs["captions"], tables, params["factors"])
+    values = {
+        evaluation: column_values(path, columns)
+        for (evaluation, columns), path in zip(params["sliced"].items(), inputs["slices"], strict=True)
+    }
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
     known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
@@ -45,8 +54,10 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
-            shown.append(write_corpus(partial, corpus, files, said, known, numbers, params, threads))
-        about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
+            columns = {name: of_corpora.get(corpus, {}) for name, of_corpora in values.items()}
+            shown.append(write_corpus(partial, corpus, files, said, known, numbers, columns, params, threads))
+        lengths = [{"name": one.name, "from": one.shortest, "to": one.longest} for one in length_ranges()]
+        about = {"captioners": params["captioners"], "folder": OF_FOLDER, "lengths": lengths, **params["about"]}
         # No corpus can have this name.
         write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
 
@@ -58,10 +69,14 @@ def write_corpus(
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
     numbers: Numbers,
+    values: Mapping[str, ColumnValues],
     params: Mapping[str, Any],
     threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora."""
+    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
+
+    `values` has, by evaluation, the values of images in columns of the user.
+    """
     split = params["splits"][corpus]
     images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
@@ -72,7 +87,10 @@ def write_corpus(
             continue
         spoken = {who: said[name, corpus, who] for who in block["captioners"] if (name, corpus, who) in said}
         columns = evaluation_columns(spoken, places, known)
-        evaluations.append({**block, "name": name, "numbers": numbers.of(name, corpus), **columns})
+        slices = {
+            column: [by_image.get(image) for image in images["id"]] for column, by_image in values.get(name, {}).items()
+        }
+        evaluations.append({**block, "name": name, "numbers": numbers.of(name, corpus), "slices": slices, **columns})
         if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
             write_candidates(folder, corpus, name, len(places), columns["copy"], block)
     write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})
@@ -80,6 +98,15 @@ def write_corpus(
     of_evaluations = [{"name": e["name"], "captioners": [one["name"] for one in e["captioners"]]} for e in evaluations]
     counts = {"images": len(places), "captions": captions}
     return {"name": corpus, "split": split, **counts, "evaluations": of_evaluations}
+
+
+def column_values(path: str, columns: Sequence[str]) -> dict[str, ColumnValues]:
+    """Return, by corpus, the values of images in columns of the user, from a table of SLICED_IMAGES."""
+    values: dict[str, dict[str, dict[str, str]]] = {}
+    for row in read_table(path, SLICED_IMAGES).to_pylist():
+        if row["by"] in columns:
+            values.setdefault(row["corpus"], {}).setdefault(row["by"], {})[row["image_id"]] = row["slice"]
+    return values
 
 
 def write_candidates(

@@ -82,7 +82,7 @@ class MissingFiles:
         yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
         yield from self._missing(self._named("tags", "files"))
         yield from self._missing(self._named("comparisons", "prompt"))
-        yield from self._missing(self._metric_files())
+        yield from self._missing([*self._metric_files(), *self._slice_files()])
         yield from self._missing_taggers()
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
@@ -152,6 +152,13 @@ class MissingFiles:
         """Yield the files that blocks of evaluations name."""
         for place, block, facts in self._metric_blocks():
             yield from ((f"{place}.{key}", block[key]) for key in facts.files if key in block)
+
+    def _slice_files(self) -> Iterator[Named]:
+        """Yield the files by whose columns images are sliced."""
+        for name, evaluation in self.config["evaluations"].items():
+            for place, one in enumerate(evaluation.get("slices") or ()):
+                if not isinstance(one, str):
+                    yield f"evaluations.{name}.slices.{place}.file", one["file"]
 
     def _missing_taggers(self) -> Iterator[str]:
         """Yield a sentence for each spaCy model that is not installed."""

@@ -1,6 +1,7 @@
 """Addresses in the results browser of the captions behind a number. The page in resources/browser reads them."""
 
 import os
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from captionlab.storage import paths
@@ -18,16 +19,18 @@ def captions_link(
     candidates: str | None = None,
     against: str | None = None,
     seeds: int = 1,
+    filters: Mapping[str, str] = {},
 ) -> str:
     """Return the address of the page with a captioner's captions, which explains a value of a metric above them.
 
     `retriever` is the retriever or scorer of the metric. With `against`, the captions of another captioner stand beside
     them, and the number is the difference between the two. With `seeds`, the number is the mean over so many trainings.
-    Captions are sorted by the metric, or by the measure of single captions behind it.
+    Captions are sorted by the metric, or by the measure of single captions behind it. `filters` are filters of the page
+    by their names in its address, such as `scene`.
     """
     state = {"corpus": corpus, "evaluation": evaluation, "a": captioner, "b": against}
     state |= {"metric": metric, "retriever": retriever, "candidates": candidates}
-    state |= {"order": against and "difference", "seeds": str(seeds) if seeds > 1 else None}
+    state |= {"order": against and "difference", "seeds": str(seeds) if seeds > 1 else None, **filters}
     return f"{PAGE}#{urlencode({name: value for name, value in state.items() if value})}"
 
 
