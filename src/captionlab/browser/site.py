@@ -17,6 +17,7 @@ from captionlab.storage.schemas import COMPARISONS
 from captionlab.storage.tables import read_table
 
 RANDOM = "random"
+THUMBNAILS = "thumbnails"  # folder of the thumbnails, which has a folder for each corpus
 # What the page shows of a row of COMPARISONS.
 DIFFERENCE = (
     "captioner", "against", "metric", "retriever", "candidates", "difference", "ci_low", "ci_high", "p_holm",
@@ -37,7 +38,7 @@ def build(
     said = read_captions(inputs["captions"], tables, params["factors"])
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
-    known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
+    known = {name: known_to(block["trained"], words) for name, block in params["captioners"].items()}
     with replacing_folder(directory) as partial:
         for file in page:
             shutil.copyfile(file, partial / Path(file).name)
@@ -45,31 +46,29 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
+            images = images_of(files, params["splits"][corpus])
+            images |= write_thumbnails(files["images"], images["id"], partial / THUMBNAILS / corpus, threads)
             here = [row for row in differences if row["corpus"] == corpus and row["seeds"] == 1]
-            shown.append(write_corpus(partial, corpus, files, said, known, here, params, threads))
-        about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
-        # No corpus can have this name.
-        write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
+            shown.append(write_corpus(partial, corpus, images, said, known, here, params))
+        write_run(partial, shown, params)
 
 
 def write_corpus(
     folder: Path,
     corpus: str,
-    files: Mapping[str, str],
+    images: Mapping[str, Any],
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
     differences: Sequence[Mapping[str, Any]],
     params: Mapping[str, Any],
-    threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
+    """Write the data of a corpus, and return its entry for the list of corpora.
 
-    `differences` are the rows of COMPARISONS of single trainings on the corpus.
+    `images` has the columns of `images_of` and of `write_thumbnails`. `differences` are the rows of COMPARISONS of
+    single trainings on the corpus.
     """
     split = params["splits"][corpus]
-    images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
-    images |= write_thumbnails(files["images"], images["id"], folder / "thumbnails" / corpus, threads)
     evaluations = []
     for name, block in params["evaluations"].items():
         if corpus not in block["corpora"]:
@@ -85,6 +84,13 @@ def write_corpus(
     of_evaluations = [{"name": e["name"], "captioners": [one["name"] for one in e["captioners"]]} for e in evaluations]
     counts = {"images": len(places), "captions": captions}
     return {"name": corpus, "split": split, **counts, "evaluations": of_evaluations}
+
+
+def write_run(folder: Path, corpora: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> None:
+    """Write what the page says of the run, with the entries of its corpora."""
+    about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
+    # No corpus can have this name.
+    write_script(folder / "data" / "_run.js", "_run", {**about, "corpora": corpora})
 
 
 def write_candidates(
@@ -105,6 +111,6 @@ def write_script(path: Path, name: str, data: Any) -> None:
     path.write_text(f"captionlab({json.dumps(name)},{text});\n", encoding="ascii")
 
 
-def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
+def known_to(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
     """Return the words of the corpora that a captioner was trained on, or None if these corpora are unknown."""
     return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None

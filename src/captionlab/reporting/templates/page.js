@@ -1,4 +1,4 @@
-if (!/\/results\/tables\/[^\/]*$/.test(location.pathname)) {
+if (!/\/tables\/[^\/]*$/.test(location.pathname)) {
   for (const link of document.querySelectorAll("a.beside")) link.removeAttribute("href");
 }
 if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
