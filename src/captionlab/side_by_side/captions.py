@@ -58,12 +58,15 @@ def read_all_captions(runs: Sequence[FinishedRun]) -> Captions:
             known[called(run, captioner)] = known_to(block["trained"], words)
         for name, block in shown["evaluations"].items():
             merged = evaluations.setdefault(name, {**block, "captioners": [], "corpora": []})
-            merged["captioners"] += [called(run, captioner) for captioner in block["captioners"]]
+            merged["captioners"] += block["captioners"]
             merged["corpora"] = [*dict.fromkeys([*merged["corpora"], *block["corpora"]])]
         for (evaluation, corpus, captioner), captions in _read(run).items():
             if corpus in _shown(first)["corpora"]:
                 kept = captions if run is first else _of_same(first, run, evaluation, corpus, captions, gaps)
                 said[evaluation, corpus, called(run, captioner)] = kept
+    for block in evaluations.values():  # a captioner's runs side by side
+        names = [called(run, captioner) for captioner in dict.fromkeys(block["captioners"]) for run in runs]
+        block["captioners"] = [name for name in names if name in captioners]
     corpora = {name: _shown(first)[name] for name in ("corpora", "splits")}
     params = {"captioners": captioners, "evaluations": evaluations, **corpora}
     return Captions(said, known, params, [*dict.fromkeys(gaps)])

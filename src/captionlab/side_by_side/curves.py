@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import ceil, floor, log10
 
 from captionlab.reporting.documents.facts import VALIDATION
 from captionlab.side_by_side.runs import FinishedRun
@@ -17,8 +17,9 @@ DRAWN = ("reward", "loss")
 # Most points of a curve. A point of a longer one is the mean of successive updates.
 POINTS = 100
 # Size of a drawing and of its margins, in units of its coordinates.
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 240, 52, 8, 8, 34
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 240, 56, 20, 10, 34
 TICKS = 4  # number of steps of an axis, about
+MOST_DECIMALS = 4  # of a tick; numbers that need more have an exponent
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,12 @@ class Panel:
     y_ticks: Sequence[tuple[float, str]]
 
 
-def panels(runs: Sequence[FinishedRun]) -> list[Panel]:
-    """Return a panel for each statistic of each model that a run trained. Trainings that differ by seed share one."""
-    found = defaultdict[tuple[str, str], list[Curve]](list)
+def panels(runs: Sequence[FinishedRun]) -> dict[str, list[Panel]]:
+    """Return a panel for each statistic of each model that a run trained, by model.
+
+    Trainings that differ by seed share a panel. Models that more runs trained come first.
+    """
+    found = defaultdict[str, dict[str, list[Curve]]](lambda: defaultdict(list))
     for run in runs:
         first = {name: model for model, names in run.trainings.items() for name in names}
         for kind in KINDS:
@@ -59,14 +63,15 @@ def panels(runs: Sequence[FinishedRun]) -> list[Panel]:
                 if "@" in name:  # a snapshot, whose log is the beginning of the training
                     continue
                 for statistic, curve in _curves(run.name, name, read_table(file, TRAINING).to_pylist()):
-                    found[first.get(name, name), statistic].append(curve)
-    models = dict.fromkeys(model for model, _ in found)
+                    found[first.get(name, name)][statistic].append(curve)
+    trained_by = {model: {c.run for curves in of_model.values() for c in curves} for model, of_model in found.items()}
     order = {statistic: place for place, statistic in enumerate(DRAWN)}
-    return [
-        _panel(model, statistic, found[model, statistic])
-        for model in models
-        for statistic in sorted({s for m, s in found if m == model}, key=lambda one: (order.get(one, -1), one))
-    ]
+    return {
+        model: [
+            _panel(model, one, found[model][one]) for one in sorted(found[model], key=lambda s: (order.get(s, -1), s))
+        ]
+        for model in sorted(found, key=lambda model: -len(trained_by[model]))
+    }
 
 
 def _curves(run: str, training: str, log: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, Curve]]:
@@ -87,7 +92,7 @@ def _curves(run: str, training: str, log: Sequence[Mapping[str, float]]) -> Iter
 
 
 def _panel(model: str, statistic: str, curves: Sequence[Curve]) -> Panel:
-    x_axis = _Axis([step for curve in curves for step in curve.steps], LEFT, WIDTH - RIGHT)
+    x_axis = _Axis([step for curve in curves for step in curve.steps], LEFT, WIDTH - RIGHT, least=1.0)
     y_axis = _Axis([value for curve in curves for value in curve.values], HEIGHT - BOTTOM, TOP)
     lines = [
         " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in zip(curve.steps, curve.values, strict=True))
@@ -97,13 +102,16 @@ def _panel(model: str, statistic: str, curves: Sequence[Curve]) -> Panel:
 
 
 class _Axis:
-    """An axis from the coordinate `start` to the coordinate `end` that holds all values."""
+    """An axis from the coordinate `start` to the coordinate `end` that holds all values.
 
-    def __init__(self, values: Sequence[float], start: float, end: float):
+    Its ticks are at least `least` apart.
+    """
+
+    def __init__(self, values: Sequence[float], start: float, end: float, least: float = 0.0):
         self.low, self.high = min(values), max(values)
         if self.low == self.high:
             self.low, self.high = self.low - 0.5, self.high + 0.5
-        self.start, self.end = start, end
+        self.start, self.end, self.least = start, end, least
 
     def at(self, value: float) -> float:
         """Return the coordinate of a value."""
@@ -114,7 +122,10 @@ class _Axis:
         """Coordinates and texts of round values."""
         raw = (self.high - self.low) / TICKS
         power = 10.0 ** floor(log10(raw))
-        step = min((1, 2, 5, 10), key=lambda one: abs(one * power - raw)) * power
-        first, last = -floor(-self.low / step), floor(self.high / step)
+        step = max(self.least, min((1, 2, 5, 10), key=lambda one: abs(one * power - raw)) * power)
+        values = [number * step for number in range(ceil(self.low / step), floor(self.high / step) + 1)]
         decimals = max(0, -floor(log10(step)))
-        return [(self.at(number * step), f"{number * step:,.{decimals}f}") for number in range(first, last + 1)]
+        return [
+            (self.at(value), f"{value:.1e}" if decimals > MOST_DECIMALS else f"{value:,.{decimals}f}")
+            for value in values
+        ]

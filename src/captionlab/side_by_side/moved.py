@@ -43,13 +43,13 @@ def moved_table(runs: Sequence[FinishedRun]) -> Table:
             if not changes:
                 alike.append(f"{name}, {run.name}: {text}.")
                 continue
-            rows = [[Cell(cell), Cell(what), Cell(before), Cell(after)] for what, cell, before, after in changes]
+            rows = [[Cell(what), Cell(cell), Cell(before), Cell(after)] for what, cell, before, after in changes]
             blocks.append(Block(rows, f"{name}, {run.name}: {text}"))
             records += [
                 {"table": name, "run": run.name, "what": what, "cell": cell, first.name: before, "value": after}
                 for what, cell, before, after in changes
             ]
-    headings = ("cell", "what happened", first.name, others[0].name if len(others) == 1 else "other run")
+    headings = ("what happened", "cell", first.name, others[0].name if len(others) == 1 else "other run")
     return Table(
         "moved",
         f"Cells of tables that are not those of {first.name}",

@@ -55,7 +55,7 @@ def write_site(runs: Sequence[FinishedRun], output: Path) -> None:
                 title=f"Training of {_names(runs)}", runs=_series(runs), panels=drawn
             )
             write_text(partial / "training.html", page)
-        entries = _entries(tables, captions, len(drawn))
+        entries = _entries(tables, captions, sum(map(len, drawn.values())))
         write_text(partial / "tables" / "index.html", template("runs_tables.html.jinja").render(entries=entries))
         about = {"title": f"{_names(runs)} side by side", "runs": [run.name for run in runs]}
         findings = [*_findings(runs, list(tally(numbers))), *captions.gaps]

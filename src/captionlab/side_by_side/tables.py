@@ -113,6 +113,7 @@ def _records(runs: Sequence[FinishedRun], one: Compared) -> Iterator[dict[str, V
 
 
 # -------------------------------------------------------------------------------------------------------- parameters
+LONGEST = 160  # letters of a value in a cell
 PARAMETER_NOTES = (
     "Only what differs is listed. Config: the whole config of each run, defaults included, as it was recorded when the "
     "run was started last.",
@@ -128,10 +129,10 @@ def parameters_table(runs: Sequence[FinishedRun]) -> Table:
         "software and devices": [(fact, "", values) for fact, values in software_differences(runs)],
         "jobs": parameter_differences(runs),
     }
-    columns = [Column(name, numeric=False) for name in ("what", "of", *(run.name for run in runs))]
+    columns = [Column(name, numeric=False) for name in ("what", *(run.name for run in runs))]
     blocks = [
         Block(
-            [[Cell(name), Cell(of), *(Cell(value) for value in values)] for name, of, values in rows],
+            [[Cell(name, of), *(Cell(_shortened(value)) for value in values)] for name, of, values in rows],
             f"{part}: {len(rows)} differ",
         )
         for part, rows in parts.items()
@@ -155,11 +156,18 @@ def parameters_table(runs: Sequence[FinishedRun]) -> Table:
     )  # fmt: skip
 
 
+def _shortened(text: str) -> str:
+    """Return a text that a cell can hold; longer ones are whole in the records only."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … (whole in the CSV)"
+
+
 def config_differences(runs: Sequence[FinishedRun]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return each key of the config whose values differ, and its value in each run. All configs must be recorded."""
-    if not all(run.config for run in runs):
-        return []
-    return _differing([flat_parameters(run.config) for run in runs])
+    """Return each key of the config whose values differ between the runs that recorded theirs, and the values."""
+    recorded = [run for run in runs if run.config]
+    rows = _differing([flat_parameters(run.config) for run in recorded])
+    return [
+        (key, tuple(dict(zip(recorded, values, strict=True)).get(run, MISSING) for run in runs)) for key, values in rows
+    ]
 
 
 def software_differences(runs: Sequence[FinishedRun]) -> list[tuple[str, tuple[str, ...]]]:
