@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TABLES = "captionlab tables"
-COMMANDS = ["tables", "status", "try", "data", "test", "docs", "lock"]
+COMMANDS = ["tables", "status", "try", "compare-runs", "data", "test", "docs", "lock"]
 
 # The uv of the registry: the real one, but MISHAP may let it fail or hang with half a package installed.
 UV = f"""#!/bin/sh

@@ -71,7 +71,7 @@ function commandOf(view, row) {
 /** The files that a metric of captioners is computed from, each with its digest. */
 function filesOf(view, metric, captioners) {
   const files = captioners.flatMap((who) => view.numbers.files[who] ?? []).filter(({ table }) => table === "captions" || metric.tables.includes(table));
-  return [...new Map(files.map((file) => [file.name, file])).values()];
+  return [...new Map(files.map((file) => [`${file.name} ${file.digest}`, file])).values()];
 }
 
 /** Draw the panel about the number of the address, or of what is sorted by. */
@@ -113,6 +113,6 @@ function factsOf(view, { asked, row, values, metric, measure, between }) {
     ["Decoding", different("decoding")],
     ["Device", different("device") || "not recorded; metrics of texts need no GPU"],
     ["Computed from", ...filesOf(view, metric, [...new Set([...values.map(({ captioner }) => captioner), any.captioner])]).map(({ name, digest }) => make("span", {}, code(name), " ", make("small", {}, `digest ${digest}`)))],
-    ["Compute it again", ...(row ? [row] : values).map((one) => make("code", { class: "command" }, commandOf(view, one)))],
+    ["Compute it again", ...(run.runs > 1 ? [] : row ? [row] : values).map((one) => make("code", { class: "command" }, commandOf(view, one)))],
   ].filter(([, first]) => first);
 }

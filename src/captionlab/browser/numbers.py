@@ -20,6 +20,21 @@ CAPTIONS = "captions"
 Row = Mapping[str, Any]
 
 
+# A captioner, an evaluation, and a file behind its numbers: the table, its name and its digest.
+FileBehind = tuple[str, str, Mapping[str, Any]]
+
+
+def read_files_behind(captions: Sequence[str], scores: Mapping[str, Sequence[str]]) -> list[FileBehind]:
+    """Return the files behind numbers: files of captions, and files of tables of scores by the name of the table."""
+    found: list[FileBehind] = []
+    for table, files in {CAPTIONS: captions, **scores}.items():
+        for path in files:
+            about = {"table": table, "name": paths.in_results(path), "digest": _digest(path)}
+            places = [paths.captioner_of(path)] if table == CAPTIONS else scored_in(path)
+            found += [(captioner, evaluation, about) for captioner, evaluation in places]
+    return found
+
+
 class Numbers:
     """The numbers of a run, and the files that they were computed from."""
 
@@ -27,18 +42,13 @@ class Numbers:
         self,
         summary: Sequence[Row],
         comparisons: Sequence[Row],
-        captions: Sequence[str],
+        files: Sequence[FileBehind],
         scores: Mapping[str, Sequence[str]],
         facts: Mapping[str, MetricFacts],
     ):
-        """Take rows of SUMMARY and COMPARISONS, files of captions, and files and facts of tables of scores by name."""
-        self.summary, self.comparisons, self.scores, self.facts = summary, comparisons, scores, facts
-        self.files: list[tuple[str, str, dict[str, Any]]] = []
-        for table, files in {CAPTIONS: captions, **scores}.items():
-            for path in files:
-                about = {"table": table, "name": paths.in_results(path), "digest": _digest(path)}
-                places = [paths.captioner_of(path)] if table == CAPTIONS else scored_in(path)
-                self.files += [(captioner, evaluation, about) for captioner, evaluation in places]
+        """Take rows of SUMMARY and COMPARISONS, the files behind them, and files and facts of tables of scores."""
+        self.summary, self.comparisons, self.files = summary, comparisons, files
+        self.scores, self.facts = scores, facts
 
     def of(self, evaluation: str, corpus: str) -> dict[str, Any]:
         """Return what the page shows of the numbers of an evaluation on a corpus.

@@ -11,7 +11,7 @@ from typing import Any
 
 from captionlab.browser.captions import AllCaptions, evaluation_columns, read_captions
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
-from captionlab.browser.numbers import Numbers
+from captionlab.browser.numbers import Numbers, read_files_behind
 from captionlab.config.families import score_tables
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.evaluation.schemas import SLICED_IMAGES
@@ -23,6 +23,7 @@ from captionlab.storage.tables import read_table
 RANDOM = "random"
 # By column of the user: the value of each image.
 ColumnValues = Mapping[str, Mapping[str, str]]
+THUMBNAILS = "thumbnails"  # folder of the thumbnails, which has a folder for each corpus
 
 
 def build(
@@ -38,7 +39,8 @@ def build(
     summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
     tables = {name: inputs[name] for name in params["tables"]}
     facts = {name: of_table for name, of_table in score_tables().items() if name in tables}
-    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), inputs["captions"], tables, facts)
+    files_behind = read_files_behind(inputs["captions"], tables)
+    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), files_behind, tables, facts)
     said = read_captions(inputs["captions"], tables, params["factors"])
     values = {
         evaluation: column_values(path, columns)
@@ -46,7 +48,7 @@ def build(
     }
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
-    known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
+    known = {name: known_to(block["trained"], words) for name, block in params["captioners"].items()}
     with replacing_folder(directory) as partial:
         for file in page:
             shutil.copyfile(file, partial / Path(file).name)
@@ -54,33 +56,30 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
+            images = images_of(files, params["splits"][corpus])
+            images |= write_thumbnails(files["images"], images["id"], partial / THUMBNAILS / corpus, threads)
             columns = {name: of_corpora.get(corpus, {}) for name, of_corpora in values.items()}
-            shown.append(write_corpus(partial, corpus, files, said, known, numbers, columns, params, threads))
-        lengths = [{"name": one.name, "from": one.shortest, "to": one.longest} for one in length_ranges()]
-        about = {"captioners": params["captioners"], "folder": OF_FOLDER, "lengths": lengths, **params["about"]}
-        # No corpus can have this name.
-        write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
+            shown.append(write_corpus(partial, corpus, images, said, known, numbers, columns, params))
+        write_run(partial, shown, params)
 
 
 def write_corpus(
     folder: Path,
     corpus: str,
-    files: Mapping[str, str],
+    images: Mapping[str, Any],
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
     numbers: Numbers,
     values: Mapping[str, ColumnValues],
     params: Mapping[str, Any],
-    threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
+    """Write the data of a corpus, and return its entry for the list of corpora.
 
-    `values` has, by evaluation, the values of images in columns of the user.
+    `images` has the columns of `images_of` and of `write_thumbnails`. `values` has, by evaluation, the values of images
+    in columns of the user.
     """
     split = params["splits"][corpus]
-    images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
-    images |= write_thumbnails(files["images"], images["id"], folder / "thumbnails" / corpus, threads)
     evaluations = []
     for name, block in params["evaluations"].items():
         if corpus not in block["corpora"]:
@@ -109,6 +108,14 @@ def column_values(path: str, columns: Sequence[str]) -> dict[str, ColumnValues]:
     return values
 
 
+def write_run(folder: Path, corpora: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> None:
+    """Write what the page says of the run, with the entries of its corpora."""
+    lengths = [{"name": one.name, "from": one.shortest, "to": one.longest} for one in length_ranges()]
+    about = {"captioners": params["captioners"], "folder": OF_FOLDER, "lengths": lengths, **params["about"]}
+    # No corpus can have this name.
+    write_script(folder / "data" / "_run.js", "_run", {**about, "corpora": corpora})
+
+
 def write_candidates(
     folder: Path, corpus: str, evaluation: str, images: int, copies: Sequence[int], block: Mapping[str, Any]
 ) -> None:
@@ -127,6 +134,6 @@ def write_script(path: Path, name: str, data: Any) -> None:
     path.write_text(f"captionlab({json.dumps(name)},{text});\n", encoding="ascii")
 
 
-def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
+def known_to(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
     """Return the words of the corpora that a captioner was trained on, or None if these corpora are unknown."""
     return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None

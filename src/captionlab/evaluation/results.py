@@ -36,14 +36,32 @@ def read_results(
     and `seed`.
     """
     made = {paths.captioner_of(path): path for path in captions}
-    for name, files in scores.items():
-        table = module(work_module("evaluation.metrics", name))
-        for path in progress(files, f"tables of {name}", len(files)):
-            for captioner, evaluation in scored_in(path):
-                if (captioner, evaluation) not in made:
-                    continue
-                context, of_captions = params["evaluations"][evaluation], made[captioner, evaluation]
-                # Captions from files and people are evaluated beside generated captions, but no decoding made them.
-                decoding = context["decoding"] if "decoding" in read_metadata(of_captions) else "given"
-                about = (captioner, evaluation, decoding, context["splits"], devices_of([of_captions, path]))
-                yield from table.results(Job(*about, params["factors"], params["bounds"]), path, params["seed"])
+    of_scorers = {name: params[name] for name in ("factors", "bounds")}
+    for table, files in scores.items():
+        for path in progress(files, f"tables of {table}", len(files)):
+            yield from results_in(table, path, made, params["evaluations"], of_scorers, params["seed"])
+
+
+def results_in(
+    table: str,
+    path: str,
+    captions: Mapping[tuple[str, str], str],
+    evaluations: Mapping[str, Mapping[str, Any]],
+    of_scorers: Mapping[str, Any],
+    seed: int,
+) -> Iterator[Result]:
+    """Yield the results of every captioner and evaluation in a table of scores; `table` is the name of its metric.
+
+    `captions` has the table of captions of each captioner and evaluation; scores of others are left out. `evaluations`
+    has the decoding and the splits of each evaluation. `of_scorers` has the factors and the bounds of scores, as the
+    class Job takes them.
+    """
+    metric = module(work_module("evaluation.metrics", table))
+    for captioner, evaluation in scored_in(path):
+        if (captioner, evaluation) not in captions:
+            continue
+        context, made = evaluations[evaluation], captions[captioner, evaluation]
+        # Captions from files and people are evaluated beside generated captions, but no decoding made them.
+        decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
+        job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), **of_scorers)
+        yield from metric.results(job, path, seed)
