@@ -118,6 +118,11 @@ class Sections(Model):
         description="auto: tables are without SPICE, and say so, if its parser models cannot be fetched (from Maven "
         "Central, once); required: that is an error; off: no SPICE",
     )
+    own_tables: dict[Name, FilePath] = Field(
+        {},
+        description="tables of your own: the name of each, and the file of its choice, which the page "
+        "`results/tables/make_table.html` writes",
+    )
     language: Language | None = None
     study: Study | None = None
     validity: Validity | None = None

@@ -16,6 +16,12 @@ def titled(title: str, caveats: Sequence[str]) -> str:
     return f"{title} [{'; '.join(caveats)}]" if caveats else title
 
 
+def footnotes_of_run(provenance: Mapping[str, Any]) -> list[str]:
+    """Return the notes that stand below every table of a run: on the toy world, and its caveats."""
+    toy = [TOY] if provenance.get("toy") else []
+    return [*toy, *(f"Caveat: {caveat}." for caveat in provenance.get("caveats", []))]
+
+
 def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Return sentences about the run: config, seed, commit, other facts, and versions of libraries.
 
