@@ -142,4 +142,6 @@ def _sentences(failure: ValidationError) -> Iterator[str]:
         elif kind == "model_type":
             yield f"{where} is {value!r}; write {{metric: NAME}}, with retriever and candidates if it has them"
         else:
-            yield f"{where} {PLAIN[kind].format(value=value, **context)}" if kind in PLAIN else f"{where}: {error['msg']}"
+            yield (
+                f"{where} {PLAIN[kind].format(value=value, **context)}" if kind in PLAIN else f"{where}: {error['msg']}"
+            )

@@ -136,9 +136,7 @@ def own_table(
     absent = any(cell.text == MISSING for block in blocks for row in block.rows for cell in row)
     notes = [*choice.notes, *lines.notes(), *([NOT_MEASURED] if absent else [])]
     texts = (f"own_{name}", f"Own table: {name}", f"Chosen numbers of this run. Values are {UNITS}.")
-    return table_of(
-        *texts, lines.columns(), blocks, records, [*records[0], *PROVENANCE], notes, provenance
-    )
+    return table_of(*texts, lines.columns(), blocks, records, [*records[0], *PROVENANCE], notes, provenance)
 
 
 def check_choice(choice: Choice, path: str | os.PathLike[str], numbers: Numbers) -> None:
@@ -161,7 +159,9 @@ def check_choice(choice: Choice, path: str | os.PathLike[str], numbers: Numbers)
             f"{', '.join(compared) or 'none'}, or add `compare` to the evaluation in the config"
         )
     lines = _Lines(choice, numbers)
-    if not any(lines.captioners(corpus, evaluation) for corpus, evaluation in product(choice.corpora, choice.evaluations)):
+    if not any(
+        lines.captioners(corpus, evaluation) for corpus, evaluation in product(choice.corpora, choice.evaluations)
+    ):
         mistakes.append("no captioner has a number on these corpora in these evaluations; choose others")
     if mistakes:
         raise listing(path, mistakes)
