@@ -1,7 +1,7 @@
-"""Own tables of a run: a choice file says which numbers they have. The page `make_table.html` makes the same tables.
+"""Own tables of a run: a choice file says which numbers they have. The page `make_table.html` makes them too.
 
-The script of the page (templates/make_table.js) follows this module step by step. tests/browser/test_make_table.py holds
-both against each other.
+The script of the page (templates/make_table.js) follows this module step by step. tests/browser/test_make_table.py
+holds both against each other.
 """
 
 import os
@@ -26,8 +26,8 @@ DIFFERENCE = "difference"
 # p-value below which a mark stands behind a difference, the smallest last.
 MARKS = {0.05: "*", 0.01: "**", 0.001: "***"}
 OF_DIFFERENCES = (
-    f"{DIFFERENCE}: from {{against}}, on the same images; * p < 0.05, ** p < 0.01, *** p < 0.001, with Holm's correction "
-    "for the comparisons of the metric. Means over trainings have no test."
+    f"{DIFFERENCE}: from {{against}}, on the same images; * p < 0.05, ** p < 0.01, *** p < 0.001, with Holm's "
+    "correction for the comparisons of the metric. Means over trainings have no test."
 )
 OF_PAPERS = "paper: what the paper prints for its captioner and corpus."
 CONTEXT = "It is context, not to be compared: data and models of this run are not the paper's."
@@ -75,8 +75,8 @@ def published_numbers(
 ) -> tuple[dict[Place, str], bool]:
     """Return published numbers by the place of ours, and whether some may not be compared with ours.
 
-    `records` are the rows of the CSV files of each paper's tables, `papers` the blocks of the papers in the config. Rows
-    that name a role are of the captioner that the block has for it.
+    `records` are the rows of the CSV files of each paper's tables, `papers` the blocks of the papers in the config.
+    Rows that name a role are of the captioner that the block has for it.
     """
     found: dict[Place, str] = {}
     context = False
@@ -116,8 +116,8 @@ def own_table(
 ) -> Table:
     """Return the table of a choice: a block for each corpus and evaluation.
 
-    Its records are the printed numbers, a row for each captioner. Raises ChoiceError, which names `path`, if the run does
-    not have what is chosen.
+    Its records are the printed numbers, a row for each captioner. Raises ChoiceError, which names `path`, if the run
+    does not have what is chosen.
     """
     check_choice(choice, path, numbers)
     lines = _Lines(choice, numbers)
@@ -146,9 +146,8 @@ def check_choice(choice: Choice, path: str | os.PathLike[str], numbers: Numbers)
         captioners.setdefault(row["evaluation"], {})[row["captioner"]] = None
     check_names(choice, path, captioners, list(dict.fromkeys(row["corpus"] for row in numbers.summary)))
     known = metrics_of(numbers.summary)
-    labels = [label_of(ChosenMetric.model_construct(metric=m, retriever=r, candidates=c)) for r, c, m in known]
     mistakes = [
-        f"metrics.{place} is {label_of(metric)}, which the run does not have; {hint(label_of(metric), labels)}"
+        f"metrics.{place} is {label_of(metric)}, which the run does not have; {_advice(metric, known)}"
         for place, metric in enumerate(choice.metrics)
         if metric.key not in known
     ]
@@ -165,6 +164,14 @@ def check_choice(choice: Choice, path: str | os.PathLike[str], numbers: Numbers)
         mistakes.append("no captioner has a number on these corpora in these evaluations; choose others")
     if mistakes:
         raise listing(path, mistakes)
+
+
+def _advice(metric: ChosenMetric, known: Sequence[tuple[str | None, str | None, str]]) -> str:
+    """Return a hint on a metric that is not among the known ones: retrievers and candidates that it is there with."""
+    there = [[retriever, candidates] for retriever, candidates, name in known if name == metric.metric]
+    if not there:
+        return hint(metric.metric, dict.fromkeys(name for *_, name in known))
+    return f"it is there with {' or '.join(', '.join(filter(None, one)) or 'no retriever' for one in there)}"
 
 
 class _Lines:

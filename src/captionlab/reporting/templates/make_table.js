@@ -316,13 +316,24 @@ function move(list, name, by) {
 function toggle(list, name, on) {
   choice[list] = on ? [...choice[list], name] : choice[list].filter((other) => other !== name);
   changed();
-  [...form.querySelectorAll(`[data-list=${list}] li`)].find((row) => row.dataset.name === name).querySelector("input").focus();
+  const rows = [...form.querySelectorAll(`[data-list=${list}] li`)];
+  (rows.find((row) => row.dataset.name === name) ?? rows[0])?.querySelector("input").focus();
+}
+
+// The names of a list for which the chosen evaluations, and for captioners and metrics the chosen corpora, have numbers.
+function namesOf(list) {
+  if (list === "evaluations") return known.evaluations;
+  const holds = (name, value) => !choice[name].length || choice[name].includes(value);
+  const here = summary.filter((row) => holds("evaluations", row.evaluation) && (list === "corpora" || holds("corpora", row.corpus)));
+  const of = { corpora: (row) => row.corpus, captioners: (row) => row.captioner, metrics: labelOf };
+  const there = new Set(here.map(of[list]));
+  return known[list].filter((name) => there.has(name));
 }
 
 // The chosen names in their order, then the others.
 function showList(list) {
   const chosen = choice[list], place = form.querySelector(`[data-list=${list}]`), { scrollTop } = place;
-  place.replaceChildren(...distinct([...chosen, ...known[list]]).map((name) => {
+  place.replaceChildren(...distinct([...chosen, ...namesOf(list)]).map((name) => {
     const index = chosen.indexOf(name), box = element("input", { type: "checkbox", checked: index >= 0 });
     box.addEventListener("change", () => toggle(list, name, box.checked));
     const buttons = [[-1, "\u2191", "up", index < 1], [1, "\u2193", "down", index < 0 || index === chosen.length - 1]];
@@ -420,7 +431,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     },
   ));
 }
-options(field.differences, [["", "nobody"], ...compared.map((name) => [name, name])]);
+options(field.differences, [["", "no captioner"], ...compared.map((name) => [name, name])]);
 options(field.width, Object.entries(data.widths).map(([name, inches]) => [name, `${name.replace("-", " ")}, ${inches} in`]));
 document.querySelector(".maker").hidden = false;
 show();
