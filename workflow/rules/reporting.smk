@@ -498,6 +498,8 @@ def measured_tables():
     return [
         *(rules.collect_language_tables.output.tables if settings.language else []),
         *expand("results/reporting/{name}.{ending}", name=names, ending=["csv", "md", "html"]),
+        *expand("results/reporting/own_{name}.{ending}", name=settings.own_tables, ending=FORMATS),
+        *(["results/reporting/make_table.html"] if evaluation_contexts() else []),
         *chain.from_iterable(paper.tables for paper in papers.values()),
     ]
 

@@ -77,6 +77,7 @@ class MissingFiles:
         models += self._named("scorers", "config", "weights", "vocabulary", "tokenizer")
         models += self._named("judges", "template")
         others = [*self._analysis_files(), *self._command_files()]
+        others += [(f"own_tables.{name}", path) for name, path in self.config["own_tables"].items()]
         yield from self._missing([*(named for named in models if named[0] not in folders), *others])
         yield from self._missing([named for named in models if named[0] in folders], "folder")
         yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
