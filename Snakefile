@@ -105,6 +105,7 @@ for paper in settings.asked_papers():
 
 include: "workflow/rules/reporting.smk"
 include: "workflow/rules/documenting.smk"
+include: "workflow/rules/training_pages.smk"
 
 
 rule all:

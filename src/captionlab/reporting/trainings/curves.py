@@ -67,7 +67,7 @@ class Chart:
 
 
 def read_curves(path: AnyPath) -> dict[str, Curve]:
-    """Return the updates and the values of each statistic of a training log. Values that are not finite are left out."""
+    """Return the updates and the values of each statistic of a training log, without values that are not finite."""
     table = read_table(path, TRAINING, ["step", "statistic", "value"])
     curves = {}
     for statistic in pc.unique(table["statistic"]).to_pylist():
