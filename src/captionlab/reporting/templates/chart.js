@@ -1,15 +1,28 @@
-// The value of a chart under the pointer and by the arrow keys. The points are read from the chart's table of values.
+// The value of a chart under the pointer and by the arrow keys, and a table of the values where it is opened.
+function made(tag, attributes, ...content) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...content);
+  return element;
+}
+
+function tableOf(curves, title) {
+  const cell = (tag, text) => made(tag, { class: "number", ...(tag === "th" && { scope: "col" }) }, String(text));
+  const bodies = curves.map(({ training, points }) => made("tbody", {},
+    ...(curves.length > 1 ? [made("tr", {}, made("th", { scope: "rowgroup", colspan: 2 }, training))] : []),
+    ...points.map(({ step, value }) => made("tr", {}, cell("td", step), cell("td", value)))));
+  const head = made("thead", {}, made("tr", {}, cell("th", "update"), cell("th", title)));
+  return made("div", { class: "scroll", tabindex: 0 }, made("table", {}, head, ...bodies));
+}
+
 for (const chart of document.querySelectorAll(".chart")) {
   const svg = chart.querySelector("svg"), cursor = chart.querySelector(".cursor");
   const readout = chart.querySelector(".readout"), title = chart.querySelector("figcaption").textContent;
   const numbers = (name) => svg.dataset[name].split(" ").map(Number);
   const scale = ([from, to], [low, high]) => (value) => (high > low ? from + ((value - low) / (high - low)) * (to - from) : (from + to) / 2);
   const x = scale(numbers("across"), numbers("steps")), y = scale(numbers("up"), numbers("values"));
-  const curves = [...chart.querySelectorAll("tbody")].map((body) => ({
-    training: body.dataset.training,
-    points: [...body.rows].filter(({ cells }) => cells.length === 2)
-      .map(({ cells: [step, value] }) => ({ step: Number(step.textContent), value: value.textContent }))
-      .map((point) => ({ ...point, x: x(point.step), y: y(Number(point.value)) })),
+  const curves = JSON.parse(chart.querySelector("script").textContent).map(({ training, steps, values }) => ({
+    training, points: steps.map((step, n) => ({ step, value: values[n], x: x(step), y: y(values[n]) })),
   }));
   let curve = 0, place = 0;
 
@@ -58,6 +71,8 @@ for (const chart of document.querySelectorAll(".chart")) {
     role: "slider", tabindex: 0, "aria-valuemin": first, "aria-valuemax": last, "aria-valuenow": first,
     "aria-valuetext": `update ${first}`,
   })) svg.setAttribute(name, value);
+  const details = chart.querySelector("details");
+  details.addEventListener("toggle", () => details.append(tableOf(curves, title)), { once: true });
   svg.addEventListener("pointermove", point);
   svg.addEventListener("pointerdown", point);
   svg.addEventListener("focus", () => { if (cursor.getAttribute("visibility") === "hidden") show(); });

@@ -13,7 +13,7 @@ from captionlab.storage.tables import read_table
 
 # Size of a chart in its own units, and the margins for the labels of the axes.
 WIDTH, HEIGHT = 480, 200
-LEFT, RIGHT, TOP, BOTTOM = 56, 8, 10, 24
+LEFT, RIGHT, TOP, BOTTOM = 66, 8, 10, 24
 # Buckets of updates in a chart with one curve; several curves share twice as many.
 BUCKETS, SHARED, FEWEST = 240, 480, 12
 # Statistics in the order of a page; all others follow as in the log.
@@ -59,6 +59,18 @@ class Chart:
         """Return the statistic in words."""
         words = self.statistic.removeprefix(VALIDATION).replace("_", " ")
         return f"validation: {words}" if self.statistic.startswith(VALIDATION) else words
+
+    @property
+    def recorded(self) -> list[dict[str, object]]:
+        """Return the points of each curve, with six digits, as data of the page."""
+        return [
+            {
+                "training": line.training,
+                "steps": [step for step, _ in line.points],
+                "values": [float(f"{value:.6g}") for _, value in line.points],
+            }
+            for line in self.lines
+        ]
 
     @property
     def thinned(self) -> bool:

@@ -1,6 +1,6 @@
 """The line from published weights to each model, as a tree of blocks of the config."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,32 +46,27 @@ class Node:
         return [model["seed"] for model in self.models]
 
 
-def blocks_of(models: Sequence[Row]) -> dict[Key, Node]:
-    """Return a node for each block, in the order of `models` (captionlab.graph.documents).
+def tree_of(models: Sequence[Row]) -> list[Node]:
+    """Return the blocks that start from no other block, each with the blocks that start from it, at any depth.
 
-    Trainings of a block with `seeds` share a node, and snapshots are in the node of their training.
+    `models` are descriptions (captionlab.graph.documents). Trainings of a block with `seeds` share a node, and
+    snapshots are in the node of their training.
     """
     nodes: dict[Key, Node] = {}
     owners: dict[Key, Node] = {}
     for model in sorted(models, key=lambda model: model["snapshot_of"] is not None):
         section, name = model["section"], model["name"]
-        owner = owners.get((section, model["snapshot_of"]))
-        if owner is not None:
-            owner.snapshots.append(model)
-            continue
-        key = (section, next(iter(model["trainings"]), name))
-        owners[section, name] = nodes.setdefault(key, Node(*key))
-        nodes[key].models.append(model)
-    for node in nodes.values():
-        node.models.sort(key=lambda model: model["name"] != node.name)
-    return nodes
-
-
-def tree_of(nodes: Mapping[Key, Node]) -> list[Node]:
-    """Return the nodes without a parent, each with the nodes that start from it, at any depth."""
-    owners = {(node.section, model["name"]): node for node in nodes.values() for model in node.models + node.snapshots}
+        training = owners.get((section, model["snapshot_of"]))
+        if training is not None:
+            training.snapshots.append(model)
+            owners[section, name] = training
+        else:
+            key = (section, next(iter(model["trainings"]), name))
+            owners[section, name] = nodes.setdefault(key, Node(*key))
+            nodes[key].models.append(model)
     roots = []
     for node in nodes.values():
+        node.models.sort(key=lambda model: model["name"] != node.name)
         parent = owners.get((node.section, node.parent or ""))
         (parent.children if parent is not None else roots).append(node)
     return roots

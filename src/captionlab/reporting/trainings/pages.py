@@ -12,7 +12,6 @@ import numpy as np
 from markupsafe import Markup
 
 from captionlab.reporting.documents.facts import validated
-from captionlab.reporting.documents.model_cards import validation_text
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.footnotes import titled
@@ -21,7 +20,7 @@ from captionlab.reporting.trainings import curves
 from captionlab.reporting.trainings.captions import OverTime, write_pictures
 from captionlab.reporting.trainings.cards import card_html
 from captionlab.reporting.trainings.curves import Chart, Curve
-from captionlab.reporting.trainings.lineage import Key, Node, blocks_of, tree_of, walked
+from captionlab.reporting.trainings.lineage import Key, Node, tree_of, walked
 from captionlab.storage.files import replacing_folder
 
 TITLE = "Trainings and models"
@@ -54,14 +53,14 @@ class Run:
     caveats: Sequence[str] = ()
 
     @cached_property
-    def nodes(self) -> dict[Key, Node]:
-        """The blocks of the config by section and name."""
-        return blocks_of(self.models)
+    def roots(self) -> list[Node]:
+        """The blocks of the config that start from no other block."""
+        return tree_of(self.models)
 
     @cached_property
     def owners(self) -> dict[Key, Node]:
         """The block of each training and snapshot."""
-        return {(n.section, one["name"]): n for n in self.nodes.values() for one in n.models + n.snapshots}
+        return {(n.section, one["name"]): n for n in walked(self.roots) for one in n.models + n.snapshots}
 
 
 @dataclass(frozen=True)
@@ -173,8 +172,7 @@ def browser_link(run: Run, captioner: str) -> str:
 
 def write_training_pages(run: Run, directory: Path) -> None:
     """Write the pages to `directory`, which appears at once when it is complete."""
-    roots = tree_of(run.nodes)
-    trained = [node for node in walked(roots) if node.trained]
+    trained = [node for node in walked(run.roots) if node.trained]
     with replacing_folder(directory) as folder:
         pictures = _pictures(run, folder / "images")
         rows = []
@@ -185,7 +183,7 @@ def write_training_pages(run: Run, directory: Path) -> None:
             rows.append({"entry": Entry(node, run), **_row(run, node, logs, charts)})
         for (section, name), card in run.cards.items():
             _write(folder, card_page(section, name), name, run, _card_page(run, section, name, card))
-        trees = {section: [Entry(node, run) for node in roots if node.section == section] for section in SECTIONS}
+        trees = {section: [Entry(node, run) for node in run.roots if node.section == section] for section in SECTIONS}
         index = template("trainings.html.jinja"), {"rows": rows, "trees": trees, "sections": SECTIONS, "made": run.made}
         _write(folder, "index.html", TITLE, run, index)
 
@@ -279,12 +277,13 @@ def _row(run: Run, node: Node, logs: Mapping[str, Mapping[str, Curve]], charts: 
     """Return the numbers of the first training for the index, and the chart of its reward, or else of its loss."""
     first = node.model["name"]
     log, by_name = logs[first], {chart.statistic: chart for chart in charts}
+    kept = validated(run.logs[node.section, first], node.model["select"])
     return {
         "chart": next((by_name[name] for name in ("reward", "loss") if name in by_name), None),
         "updates": int(max((steps[-1] for steps, _ in log.values()), default=0)),
         "loss": _from_to(log.get("loss")),
         "reward": _from_to(log.get("reward")),
-        "validation": validation_text(validated(run.logs[node.section, first], node.model["select"])),
+        "validation": f"{kept.measure} {kept.value:.4g} after {kept.step:,}" if kept else "",
     }
 
 
