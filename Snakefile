@@ -111,6 +111,7 @@ include: "workflow/rules/reporting.smk"
 include: "workflow/rules/own_tables.smk"
 include: "workflow/rules/documenting.smk"
 include: "workflow/rules/answer.smk"
+include: "workflow/rules/training_pages.smk"
 
 
 rule all:

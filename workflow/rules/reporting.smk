@@ -590,6 +590,13 @@ def pages():
             "title": "The browser of captions",
             "sentence": "Every image with what people and captioners said of it, found or not, and how it was scored.",
         }
+    if graph.described_models(trained=True):
+        yield {
+            "made": "results/training",
+            "file": "results/training/index.html",
+            "title": "Trainings and models",
+            "sentence": "Curves and captions over time of every training, model cards, and the line to each model.",
+        }
     if participants():  # what tables need of the study is made already
         yield {
             "made": "results/study/review.html",
