@@ -291,6 +291,7 @@ def test_keys_with_alt_are_left_to_the_browser(page, run):
     page.run("openDetail(1)")
     assert not page.run(f"({taken})('#close', 'ArrowLeft')")
     page.key("Escape")
+    page.wait("state.image === '' && !document.querySelector('dialog[open]')")
     set_value(page, "[name=object]", "dog")
     page.run("document.getElementById('clear').focus()")
     page.key("Enter", "\r")
