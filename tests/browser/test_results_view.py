@@ -54,6 +54,7 @@ def tab(tmp_path_factory) -> Iterator[Page]:
 def page(tab) -> Iterator[Page]:
     """A tab as wide as a desktop, without errors and dialogs at the end."""
     tab.size(*DESKTOP)
+    tab.send("Page.resetNavigationHistory")  # Chromium keeps 50 entries
     yield tab
     tab.send("Emulation.setEmulatedMedia", media="", features=[])
     assert tab.errors == []
