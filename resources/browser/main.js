@@ -31,6 +31,7 @@ async function look(given, before = null) {
     view = next;
     fillControls(corpus);
   }
+  view.missing = { without: new Set(view.images.without), broken: new Set(view.images.broken) };
   const asked = given.measure && !measureCalled(view, given.measure, given.by, given.among) ? given.measure : "";
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";

@@ -1,8 +1,8 @@
 "use strict";
 // All that the page shows follows from its address, so that a link to it shows the same to everybody.
 const DEFAULTS = {
-  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
-  repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "", speaker: "",
+  corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "", speaker: "",
+  repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "",
 };
 const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
 // What changes many times while a reader types, drags or leafs through images: together a single step of the history.
