@@ -36,7 +36,7 @@ async function look(given, before = null) {
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
   writeAddress(before);
-  draw(anew ? null : last);
+  draw(anew || asked ? null : last);
   if (!before && history.state?.top !== undefined) scrollTo(0, history.state.top);
   performance.mark("captions shown");
 }
