@@ -34,12 +34,13 @@ async function look(given, before = null) {
     view = next;
     fillControls(corpus);
   }
+  view.missing = { without: new Set(view.images.without), broken: new Set(view.images.broken) };
   const asked = measureAsked(given, view) ? "" : given.measure || given.metric;
   byId("number").open = given.metric !== "";
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
   writeAddress(before);
-  draw(anew ? null : last);
+  draw(anew || asked ? null : last);
   if (!before && history.state?.top !== undefined) scrollTo(0, history.state.top);
   performance.mark("captions shown");
 }
