@@ -432,7 +432,7 @@ def large(tmp_path_factory) -> Path:
         "name": "main",
         "captioners": [*said],
         "corpora": ["many"],
-        "differences": [],
+        "numbers": {"values": [], "differences": [], "metrics": {}, "files": {}},
         "decoding": "beam5",
         "candidates": 100,
         "seed": 0,
