@@ -56,7 +56,7 @@ def test_a_metric_is_of_the_table_that_defines_it():
         "clair": ["judge"],
         "clair: no answer": ["judge"],
         "polos": ["command"],
-        "other": [],
+        "other": [*files],
     }
 
 
