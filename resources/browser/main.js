@@ -9,8 +9,9 @@ function change(parts) {
   const before = state;
   if (parts.measure) {
     said = "";
-    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", decimals: "" };
+    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", printed: "" };
   }
+  if (["a", "b", "order"].some((name) => name in parts)) parts = { ...parts, seeds: "", printed: "" };
   state = { ...state, ...parts };
   if (view && (state.corpus !== before.corpus || state.evaluation !== before.evaluation)) return void look(state);
   draw(before);

@@ -3,7 +3,7 @@
 const DEFAULTS = {
   corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", search: "", found: "", min: "", max: "",
   repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "",
-  metric: "", retriever: "", candidates: "", seeds: "", decimals: "",  // the number of a table that is explained
+  metric: "", retriever: "", candidates: "", seeds: "", printed: "",  // the number of a table that is explained
 };
 const FILTERS = ["text", "object", "scene", "found", "min", "max", "repeated", "unknown", "low", "high"];
 let state = { ...DEFAULTS };

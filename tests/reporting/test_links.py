@@ -49,10 +49,10 @@ def test_every_number_of_the_evaluation_leads_to_its_captions():
         "retriever": "retriever",
         "candidates": "candidates",
     }
-    decimals = [{"decimals": "1" if r["retriever"] else "2"} for r in rows]
     expected = [
-        {to: r[name] for name, to in names.items() if r[name]} | of_cell
-        for r, of_cell in zip(rows, decimals, strict=True)
+        {to: r[name] for name, to in names.items() if r[name]}
+        | {"printed": "{value:.{0}f} [{ci_low:.{0}f}, {ci_high:.{0}f}]".format(1 if r["retriever"] else 2, **r)}
+        for r in rows
     ]
     assert sorted(map(repr, map(sorted, map(dict.items, links)))) == sorted(
         map(repr, map(sorted, map(dict.items, expected)))
@@ -97,7 +97,7 @@ def test_rows_of_the_scenes_papers_first_table_lead_to_their_captions_and_attent
     run = scenes_run(values, labels={"vinvl": "pretrained", "scened@8": "8"})
     table = metrics_table(run, PROVENANCE)
     links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
-    shared = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr", "decimals": "1"}
+    shared = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr", "printed": "60.0 [55.0, 65.0]"}
     assert links == [{**shared, "a": "vinvl"}, {**shared, "a": "scened@8"}]
     assert run.link(run.place("attention", "pretrained", "deviation")) == ""
 
