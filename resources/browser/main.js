@@ -9,8 +9,9 @@ function change(parts) {
   const before = state;
   if (parts.measure) {
     said = "";
-    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", decimals: "" };
+    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", printed: "" };
   }
+  if (["a", "b", "order"].some((name) => name in parts)) parts = { ...parts, seeds: "", printed: "" };
   state = { ...state, ...parts };
   writeAddress(before);
   draw(before);

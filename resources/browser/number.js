@@ -28,7 +28,8 @@ function printed(value, decimals, sign = false) {
 }
 /** A value with its interval, as a table prints them. */
 function withInterval(row, sign = false) {
-  const decimals = state.decimals === "" ? (row.retriever ? 1 : 2) : Number(state.decimals);
+  const ofTable = /^[+-]?\d+(?:\.(\d+))?/.exec(state.printed);
+  const decimals = ofTable ? (ofTable[1] ?? "").length : row.retriever ? 1 : 2;
   const text = (value) => printed(value, decimals, sign);
   return `${text(row.value)} [${text(row.ci_low)}, ${text(row.ci_high)}]`;
 }
@@ -81,15 +82,27 @@ function drawNumber(view) {
   const values = asked ? (between ? [state.a, state.b] : [who]).map((name) => valueRow(view, asked, name)).filter(Boolean) : [];
   const difference = asked && between ? differenceRow(view, asked) : null;
   const row = between ? difference : values[0] ?? null;
-  byId("number").hidden = !row && !values.length;
+  const of = (between ? `${state.a} minus ${state.b}` : who) + (FILTERS.some((name) => state[name]) ? ", of all captions" : "");
+  const told = (text, facts) => {
+    byId("about").replaceChildren(`About this number: ${nameOf(asked)} of ${of}: `, make("b", { id: "printed-number" }, text));
+    byId("facts").replaceChildren(...facts.flatMap(([term, ...parts]) => [make("dt", {}, term), ...parts.map((part) => make("dd", {}, part))]));
+  };
+  byId("number").hidden = !row && !values.length && !(asked && state.printed);
   if (byId("number").hidden) return;
+  if (!row && !values.length) return told(state.printed, factsOfAnalysis(view, between ? [state.a, state.b] : [who]));
   const metric = view.numbers.metrics[asked.metric], measure = measureCalled(view, asked.metric, asked.retriever, asked.candidates);
   const text = row ? withInterval(row, between) : "not compared in this run";
-  const of = (between ? `${state.a} minus ${state.b}` : who) + (FILTERS.some((name) => state[name]) ? ", of all captions" : "");
-  byId("about").replaceChildren(`About this number: ${nameOf(asked)} of ${of}: `, make("b", { id: "printed-number" }, text));
-  byId("facts").replaceChildren(...factsOf(view, { asked, row, values, metric, measure, between }).flatMap(([term, ...parts]) =>
-    [make("dt", {}, term), ...parts.map((part) => make("dd", {}, part))]));
+  told(text, factsOf(view, { asked, row, values, metric, measure, between }));
 }
+
+/** Terms of the panel about a number that is of no metric of the evaluation, but of an analysis of the captions. */
+function factsOfAnalysis(view, captioners) {
+  return [
+    ["Definition", "A number of an analysis of these captions, as its table prints it. The notes below the table define it; the summary of the evaluations does not have it."],
+    ["Computed from", ...filesOf(view, { tables: [] }, captioners).map(fileShown)],
+  ];
+}
+const fileShown = ({ name, digest }) => make("span", {}, make("code", {}, name), " ", make("small", {}, `digest ${digest}`));
 
 /** Terms of the panel with what stands beside them, without those that have nothing. */
 function factsOf(view, { asked, row, values, metric, measure, between }) {
@@ -100,10 +113,10 @@ function factsOf(view, { asked, row, values, metric, measure, between }) {
   const interval = between ? metric.interval_of_difference : metric.interval;
   const tested = row?.test ? [`${row.test}, p = ${row.p_value.toPrecision(2)}, with Holm's correction ${row.p_holm.toPrecision(2)}`] : [];
   const different = (name) => [...new Set(values.map((one) => one[name]).filter(Boolean))].join(", ");
-  const code = (text) => make("code", {}, text);
   return [
     ["Definition", metric.definition],
     ["Unit", metric.unit],
+    ["In the table", ...(row && state.printed && state.printed !== withInterval(row, between) ? [`${state.printed}; the table and this page are of different states of the run`] : [])],
     ["Values of the two", ...sides],
     ["As a count", ...told(1)],
     ["Of single captions", ...told(2)],
@@ -112,7 +125,7 @@ function factsOf(view, { asked, row, values, metric, measure, between }) {
     ["Test", ...tested],
     ["Decoding", different("decoding")],
     ["Device", different("device") || "not recorded; metrics of texts need no GPU"],
-    ["Computed from", ...filesOf(view, metric, [...new Set([...values.map(({ captioner }) => captioner), any.captioner])]).map(({ name, digest }) => make("span", {}, code(name), " ", make("small", {}, `digest ${digest}`)))],
+    ["Computed from", ...filesOf(view, metric, [...new Set([...values.map(({ captioner }) => captioner), any.captioner])]).map(fileShown)],
     ["Compute it again", ...(run.runs > 1 ? [] : row ? [row] : values).map((one) => make("code", { class: "command" }, commandOf(view, one)))],
   ].filter(([, first]) => first);
 }

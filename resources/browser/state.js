@@ -3,7 +3,7 @@
 const DEFAULTS = {
   corpus: "", evaluation: "", a: "", b: "", show: null, text: "", object: "", scene: "", slice: "", search: "", found: "", min: "", max: "",
   repeated: "", unknown: "", measure: "", by: "", among: "", order: "a", direction: "", low: "", high: "", image: "", copy: "", speaker: "",
-  metric: "", retriever: "", candidates: "", seeds: "", decimals: "",  // the number of a table that is explained
+  metric: "", retriever: "", candidates: "", seeds: "", printed: "",  // the number of a table that is explained
 };
 const FILTERS = ["text", "object", "scene", "slice", "found", "min", "max", "repeated", "unknown", "low", "high"];
 // What changes many times while a reader types, drags or leafs through images: together a single step of the history.

@@ -12,6 +12,7 @@ from support.browser_run import build
 from support.chromium import Page, browser, program
 
 from captionlab.commands.main import main
+from captionlab.reporting.runs.links import printed_link
 from captionlab.reporting.runs.values import link_of
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.formats.html import html
@@ -135,6 +136,24 @@ def test_captioners_that_the_run_does_not_compare_have_both_values(run, tables, 
     assert shown["number"] == ["not compared in this run"]
     assert [text.partition(":")[0] for text in shown["Values of the two"]] == ["foreign", "tuned"]
     assert len(shown["Compute it again"]) == 2
+
+
+def test_a_number_of_an_analysis_is_printed_as_in_its_table(run, tables, page):
+    link = printed_link("#corpus=world&evaluation=main&a=tuned&metric=first+pattern", "77.5 [75.4, 79.5]")
+    shown = facts(page, link)
+    assert shown["number"] == ["77.5 [75.4, 79.5]"]
+    assert [text.split()[0] for text in shown["Computed from"]] == ["results/captions/tuned/main.parquet"]
+
+
+def test_a_table_of_another_state_of_the_run_is_told(run, tables, page):
+    shown = facts(page, printed_link("#corpus=world&evaluation=main&a=tuned&metric=CIDEr", "1.5 [1.0, 2.0]"))
+    assert shown["number"] != ["1.5 [1.0, 2.0]"]
+    [text] = shown["In the table"]
+    assert text.startswith("1.5 [1.0, 2.0]; ")
+    assert all("In the table" not in facts(page, cell.link) for cell in linked(tables)[:5])
+    page.button("Swap A and B")
+    assert page.run("state.printed") == ""
+    assert "In the table" not in page.run("byId('facts').textContent")
 
 
 def test_a_difference_is_turned_round_with_its_captioners(run, tables, page):

@@ -361,12 +361,13 @@ def large(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("large")
     for path in PAGE.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    place = {"name": "main", "captioners": [*captions], "corpora": ["many"], "differences": []}
+    place = {"name": "main", "captioners": [*captions], "corpora": ["many"], "slices": {}}
+    place |= {"numbers": {"values": [], "differences": [], "metrics": {}, "files": {}}}
     place |= {"decoding": "beam5", "candidates": 100, "seed": 0}
     write_script(folder / "data" / "many.js", "many", {"images": images, "evaluations": [{**place, **evaluation}]})
     about = {"name": "many", "split": "test", "images": MANY, "captions": len(keys) * SPEAKERS, "evaluations": [place]}
     captioners = {name: {"parent": None, "family": "file", "trained": []} for name in captions}
-    shown = {"captioners": captioners, "folder": 1000, "toy": False, "corpora": [about]}
+    shown = {"captioners": captioners, "folder": 1000, "lengths": [], "toy": False, "corpora": [about]}
     write_script(folder / "data" / "_run.js", "_run", shown)
     return folder
 

@@ -53,12 +53,12 @@ def define(metric: str, facts: Mapping[str, MetricFacts], files: Mapping[str, Se
     """Return the definition of a metric. `facts` and `files` are of the tables of scores, by name.
 
     A table of a block of the config, such as judge-clair.parquet, has only metrics with the name of the block. A metric
-    that no table defines may be in each table that defines none.
+    that no table defines may be in each table that defines none, or in any table if all define some.
     """
     for table, files_of_table in files.items():
         stems = [Path(file).stem for file in files_of_table]
         blocks = {stem.removeprefix(f"{table}-") for stem in stems if stem.startswith(f"{table}-")}
         if definition := facts[table].definition(metric, sorted(blocks)):
             return DefinedMetric(definition.sentence, definition.unit, definition.computation, [table])
-    others = [table for table in files if not facts[table].metrics]
+    others = [table for table in files if not facts[table].metrics] or [*files]
     return DefinedMetric(*UNDEFINED, None, others)

@@ -34,6 +34,6 @@ def captions_link(
     return f"{PAGE}#{urlencode({name: value for name, value in state.items() if value})}"
 
 
-def printed_link(link: str, decimals: int) -> str:
-    """Return an address of captions by which the page prints the number with so many decimals, as its table does."""
-    return f"{link}&decimals={decimals}"
+def printed_link(link: str, number: str) -> str:
+    """Return an address of captions with a number and its interval as a table prints them, for the page to show."""
+    return f"{link}&{urlencode({'printed': number})}"

@@ -53,12 +53,11 @@ class Cell:
 def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = "") -> Cell:
     """Return a cell with a value and its interval below.
 
-    `ends` are the value, the lower end and the upper end; `form` is a format specification such as `+.1f`; `mark`
-    follows the value.
+    `ends` are the value, the lower end and the upper end; `form` is a format specification; `mark` follows the value.
     """
     value, low, high = ends
-    link = link and printed_link(link, int(form.strip("+.f")))
-    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value, link=link)
+    text, interval = f"{value:{form}}", f"[{low:{form}}, {high:{form}}]"
+    return Cell(text + mark, interval, value=value, link=link and printed_link(link, f"{text} {interval}"))
 
 
 def p_text(p_value: float) -> str:
