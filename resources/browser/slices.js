@@ -14,13 +14,12 @@ function fillSlices(view, select) {
   options(select, ["", ...slices.map(({ name }) => name)], ["any", ...slices.map(({ text }) => text)]);
 }
 
-/** A test whether a row is in a slice: by length, the caption of captioner `a` is; no row is in a slice that is not there. */
+/** A test whether a row is in a slice, by length by the caption of `a`; no row is in a slice that there is not. */
 function inSlice(view, a, slice) {
   const length = run.lengths.find(({ name }) => slice === `length: ${name}`);
-  if (length) return (row) => {
-    const text = a?.text[row] ?? null, words = text === null ? -1 : text.trim().split(/\s+/).filter(Boolean).length;
-    return words >= length.from && (length.to === null || words <= length.to);
-  };
-  const column = Object.keys(view.slices ?? {}).find((name) => slice.startsWith(`${name}: `));
-  return (row) => column !== undefined && `${column}: ${view.slices[column][view.image[row]]}` === slice;
+  const words = (row) => (a?.text[row] ?? "").split(/\s+/).filter(Boolean).length;
+  const has = (row) => (a?.text[row] ?? null) !== null;
+  if (length) return (row) => has(row) && words(row) >= length.from && words(row) <= (length.to ?? Infinity);
+  const columns = Object.entries(view.slices ?? {});
+  return (row) => columns.some(([column, values]) => values[view.image[row]] !== null && `${column}: ${values[view.image[row]]}` === slice);
 }
