@@ -1,5 +1,6 @@
 """Training pages in the plan: what they read, what they say of models, and runs that have none."""
 
+from graph.test_toy_models import on_top
 from support.plans import config_of
 
 
@@ -39,8 +40,7 @@ def test_rewards_name_the_models_that_they_ask(planned):
 
 
 def test_encoders_and_scorers_that_are_trained_have_pages(planned):
-    config = config_of("config", "toy_models")
-    training = job_of(planned, config).inputs["training"]
+    training = job_of(planned, on_top()).inputs["training"]
     assert {path.split("/")[1] for path in training} == {"captioners", "encoders", "scorers"}
 
 

@@ -64,7 +64,7 @@ def tree_of(models: Sequence[Row]) -> list[Node]:
             key = (section, next(iter(model["trainings"]), name))
             owners[section, name] = nodes.setdefault(key, Node(*key))
             nodes[key].models.append(model)
-    roots = []
+    roots: list[Node] = []
     for node in nodes.values():
         node.models.sort(key=lambda model: model["name"] != node.name)
         parent = owners.get((node.section, node.parent or ""))
