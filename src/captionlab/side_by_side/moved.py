@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -133,10 +134,8 @@ def _moves(what: str, cells: pd.DataFrame) -> Iterator[Change]:
 
 def _verdicts(first: pd.DataFrame, second: pd.DataFrame) -> tuple[str, list[Change]]:
     old, new = (rows.set_index([*CLAIM])["verdict"].to_dict() for rows in (first, second))
-    claims = dict.fromkeys([*old, *new])
-    rows = [
-        ("verdict", ", ".join(map(str, claim)), old.get(claim, MISSING), new.get(claim, MISSING)) for claim in claims
-    ]
+    claims: dict[Any, str] = {**old, **new}
+    rows = [("verdict", ", ".join(claim), old.get(claim, MISSING), new.get(claim, MISSING)) for claim in claims]
     changed = [row for row in rows if row[2] != row[3]]
     return f"{len(changed)} of {len(claims)} verdicts changed", changed
 

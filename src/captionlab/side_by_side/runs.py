@@ -55,7 +55,7 @@ class FinishedRun:
     @cached_property
     def jobs(self) -> dict[str, Mapping[str, Any]]:
         """The provenance of each job, by its rule and wildcards."""
-        found = {}
+        found = dict[str, Mapping[str, Any]]()
         for _, made in records(self.folder):
             wildcards = [f"{name} {value}" for name, value in made["wildcards"].items()]
             found[" ".join([made["rule"], *wildcards])] = made
