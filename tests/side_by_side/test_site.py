@@ -70,7 +70,9 @@ def test_captions_of_all_runs_are_in_one_browser(site):
     [evaluation] = world["evaluations"]
     names = [one["name"] for one in evaluation["captioners"]]
     assert names[:4] == ["before:parent", "after:parent", "before:tuned", "after:tuned"]
-    difference = next(d for d in evaluation["differences"] if (d["captioner"], d["metric"]) == ("after:tuned", "CIDEr"))
+    difference = next(
+        d for d in evaluation["numbers"]["differences"] if (d["captioner"], d["metric"]) == ("after:tuned", "CIDEr")
+    )
     assert (difference["against"], difference["difference"]) == ("before:tuned", pytest.approx(50))
     assert world["images"]["broken"] == [5]
     assert (site / "browser" / "thumbnails" / "world" / "0" / "0.jpg").is_file()

@@ -70,6 +70,7 @@ def _summarise(captioners: Mapping[str, Any], corpora: list[str]) -> None:
     outputs = {name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
     context = {"main": {"decoding": "beam5", "splits": dict.fromkeys(corpora, "test")}}
     params: dict[str, Any] = {"factors": {}, "bounds": {}, "unreferenced": [], "ends": {}, "pairs": {}, "seed": 1}
+    params["tables"] = [*_scores(captioners)]
     params["lineage"] = {name: {"parent": block["parent"]} for name, block in captioners.items()}
     versions = {"versions": {"numpy": "2"}, "code": "1"}
     inputs = {**_scores(captioners), "captions": captions}
@@ -87,14 +88,22 @@ def _build_browser(captioners: Mapping[str, Any], corpora: list[str]) -> None:
     inputs = {
         **_scores(captioners),
         "captions": [paths.captions(captioner, "main") for captioner in captioners],
+        "summary": paths.reporting("summary.parquet"),
         "comparisons": paths.reporting("comparisons.parquet"),
+        "slices": [],
         **{name: [paths.corpus(table, corpus) for corpus in corpora] for name, table in tables.items()},
         "training_images": [paths.corpus("images", LEARNT)],
         "training_captions": [paths.corpus("captions", LEARNT)],
         "page": [str(file) for file in sorted(PAGE.iterdir())],
     }
     shown = {"tables": ["nlg", "retrieval"], "evaluations": {"main": block}, "corpora": corpora}
-    shown |= {"splits": dict.fromkeys(corpora, "test"), "captioners": captioners, "training": [LEARNT], "factors": {}}
+    shown |= {
+        "splits": dict.fromkeys(corpora, "test"),
+        "captioners": captioners,
+        "training": [LEARNT],
+        "factors": {},
+        "sliced": {},
+    }
     about = {"config": "small", "seed": 1, "toy": False, "caveats": []}
     recorded_job("build_browser", inputs, [paths.BROWSER], {}, shown=shown, about=about)
 
