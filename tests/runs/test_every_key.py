@@ -105,6 +105,8 @@ def write_data(folder: Path) -> None:
     write_arpa(train([text.lower().split() for text in texts]), folder / "given.arpa")
     (folder / "count.py").write_text(COUNT)
     write_questions(folder, images)
+    halves = [f"{image.image_id},{'first' if place % 2 else 'second'}\n" for place, image in enumerate(images)]
+    (folder / "halves.csv").write_text("".join(["image_id,half\n", *halves]), encoding="utf-8")
     with open(folder / "given.csv", "w", encoding="utf-8", newline="") as file:
         rows = [(image.image_id, image.captions[-1]) for image in images if image.split == "test"]
         csv.writer(file).writerows([("image_id", "caption"), *rows])
