@@ -107,6 +107,8 @@ def write_data(folder: Path) -> None:
     (folder / "count.py").write_text(COUNT)
     (folder / "own.yaml").write_text(yaml.safe_dump({**CHOICE, "metrics": [{"metric": "CIDEr"}]}))
     write_questions(folder, images)
+    halves = [f"{image.image_id},{'first' if place % 2 else 'second'}\n" for place, image in enumerate(images)]
+    (folder / "halves.csv").write_text("".join(["image_id,half\n", *halves]), encoding="utf-8")
     with open(folder / "given.csv", "w", encoding="utf-8", newline="") as file:
         rows = [(image.image_id, image.captions[-1]) for image in images if image.split == "test"]
         csv.writer(file).writerows([("image_id", "caption"), *rows])

@@ -99,7 +99,7 @@ def write_corpus(
     return {"name": corpus, "split": split, **counts, "evaluations": of_evaluations}
 
 
-def column_values(path: str, columns: Sequence[str]) -> dict[str, ColumnValues]:
+def column_values(path: str, columns: Sequence[str]) -> Mapping[str, ColumnValues]:
     """Return, by corpus, the values of images in columns of the user, from a table of SLICED_IMAGES."""
     values: dict[str, dict[str, dict[str, str]]] = {}
     for row in read_table(path, SLICED_IMAGES).to_pylist():

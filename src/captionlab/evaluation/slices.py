@@ -190,8 +190,8 @@ def _sliced(
     assert metric is not None
     with np.errstate(divide="ignore", invalid="ignore"):
         values = metric.scale * metric.value(totals[metric.column], totals[CAPTIONS][:, 0])
-    of_slice = {"images": rows.images, "captions": len(rows.image), "shares": metric.shares(sums), "rows": rows}
-    return replace(whole, value=float(values[0]), resampled=values[1:], **of_slice)
+    counts = replace(whole, images=rows.images, captions=len(rows.image), shares=metric.shares(sums), rows=rows)
+    return replace(counts, value=float(values[0]), resampled=values[1:])
 
 
 def _value_columns(
@@ -216,9 +216,8 @@ def _difference(
         hits = [round(float(groups[metric.column].sum())) for groups in (sums, rest)]
         share = share_difference((hits[0], hits[1]), (len(sums[CAPTIONS]), len(rest[CAPTIONS])))
         return share._replace(value=100 * share.value, ends=(100 * share.ends[0], 100 * share.ends[1]))
-    tested = welch_difference(
-        *(_group_value(metric, groups) for groups in (sums, rest)), difference_bounds(result.bounds)
-    )
+    own, other = _group_value(metric, sums), _group_value(metric, rest)
+    tested = welch_difference(own, other, difference_bounds(result.bounds))
     alike = tested is not None and round(tested.value, DECIMALS) == 0
     return tested._replace(p_value=1.0) if tested and alike else tested
 
