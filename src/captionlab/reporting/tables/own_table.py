@@ -57,7 +57,7 @@ class Numbers:
         found = {}
         for row in sorted(self.comparisons, key=lambda row: row["seeds"]):
             ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
-            measured = Measured(*ends, row["seeds"], row["n"], row["p_holm"])
+            measured = Measured(*ends, seeds=row["seeds"], n=row["n"], p_value=row["p_holm"])
             if row["against"] == against:
                 found[place_of(row)] = measured
             elif row["captioner"] == against:
