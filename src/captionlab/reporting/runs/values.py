@@ -136,8 +136,8 @@ class PaperRun:
 
     def _measured(self, name: str, place: Coordinates, against: str | None = None) -> Measured | None:
         if row := self.row(place, against):
-            numbers = (row[column] for column in (name, "ci_low", "ci_high", "seeds", "n"))
-            return Measured(*numbers, row.get("p_value"), self.link(place, against))
+            ends = row[name], row["ci_low"], row["ci_high"]
+            return Measured(*ends, row["seeds"], row["n"], row.get("p_value"), self.link(place, against))
         return None
 
     def either_difference(self, place: Coordinates, against: str) -> Measured | None:
