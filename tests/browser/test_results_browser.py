@@ -378,6 +378,7 @@ def test_axe_finds_nothing(page, run, size, mode):
         ("grid", "found=a-not-b&low=10"),
         ("detail", "image=img%2F3+%3Cb%3E&copy=0"),
         ("texts", "corpus=texts"),
+        ("number", "corpus=world&a=tuned&b=parent&metric=CIDEr&order=difference"),
     ):
         look(page, run, hash_)
         page.run("document.getElementById('panel').open = true")
