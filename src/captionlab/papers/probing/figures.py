@@ -190,8 +190,9 @@ def draw_visual_words(
         axis.set_xticks(counts, [f"{count:g}" for count in counts])
         axis.set_ylabel(f"matching score ({unit})")
     figure.supxlabel("nouns in the caption", fontsize="medium")
-    handles, labels = zip(*(axis.get_legend_handles_labels() for axis in figure.axes), strict=True)
-    legend(figure, style, [*chain(*handles)], [*chain(*labels)])
+    drawn = [axis.get_legend_handles_labels() for axis in figure.axes]
+    handles, labels = chain(*(pair[0] for pair in drawn)), chain(*(pair[1] for pair in drawn))
+    legend(figure, style, [*handles], [*labels])
     return figure
 
 
