@@ -99,7 +99,9 @@ rule measure_slices:
             "measure_slices",
             "numpy",
             "scipy",
-            loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *scores_of_sliced_evaluations()), ()),
+            loads=lambda wildcards: dict.fromkeys(
+                graph.modules("evaluation.metrics", *scores_of_sliced_evaluations()), ()
+            ),
         ),
         evaluations=lambda wildcards: {name: evaluation_contexts()[name] for name in sliced_evaluations()},
         by=lambda wildcards: {name: sliced_by(name) for name in sliced_evaluations()},
