@@ -67,6 +67,14 @@ def test_a_nearness_is_about_the_difference_that_it_follows_from(measure):
     }
 
 
+def test_a_table_says_which_names_are_of_the_config():
+    paper = Reproduction(BLOCK, LINEAGE, published_of("discritune"))
+    run = paper.run(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 1.0)])
+    notes = [note for table in captioner_tables(run, paper, PROVENANCE) for note in table.footnotes]
+    names = [note for note in notes if note.startswith("Retrievers have their names in this run's config (")]
+    assert any("clip-a" in note for note in names)
+
+
 def test_every_link_of_a_claim_leads_to_a_cell_with_its_number(tmp_path):
     """The paper's own tables of a made-up run, and its claims: what a line prints is the one cell minus the other."""
     paper = Reproduction(BLOCK, LINEAGE, published_of("discritune"))
