@@ -221,3 +221,16 @@ def test_a_table_on_paper_has_every_column(page, folder, tmp_path):
     # Afterwards the page is as before.
     assert page.run("document.querySelectorAll('table').length") == 1
     assert "a corpus 8 (n = 300)" not in page.run(SHOWN)
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext: apt-get install poppler-utils")
+def test_what_is_folded_is_on_paper(page, folder, tmp_path):
+    assert "COCO +0.3 [+0.1, +0.5]" in text_on_paper(page, folder, "claims", tmp_path)
+    assert page.run("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_the_standard_columns_fit_beside_the_scrollbar_of_a_long_page(page, folder):
+    page.size(1400, 300, False)
+    look(page, folder, "wide")
+    assert page.run("region.scrollWidth <= region.clientWidth")
+    page.size(1400, 900, False)

@@ -43,7 +43,13 @@ def table(*cells: Cell) -> Table:
 def test_of_two_cells_of_a_place_the_first_has_the_address():
     shown = table(Cell("1.0", place="a"), Cell("1.00", place="a"), Cell("2.0", place="b&c"), Cell("3.0"))
     ids = [(found.get("id"), text) for _, found, text in Page(html(shown)).rows[-1]]
-    assert ids == [(None, "me"), ("a", "1.0"), (None, "1.00"), ("b&c", "2.0"), (None, "3.0")]
+    assert ids == [
+        (None, "me"),
+        ("a", "1.0"),
+        ("block=&row=me&column=1", "1.00"),
+        ("b&c", "2.0"),
+        ("block=&row=me&column=3", "3.0"),
+    ]
 
 
 def test_the_first_table_that_has_a_place_is_led_to(tmp_path):

@@ -25,3 +25,13 @@ function restored(restore) {
   restore();
   window.addEventListener("popstate", restore);
 }
+
+// What is folded is unfolded on paper.
+let folded = [];
+window.addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const part of folded) part.open = true;
+});
+window.addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+});
