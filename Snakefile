@@ -19,6 +19,8 @@ if (ROOT / "src").is_dir():
 from captionlab.storage import paths
 from captionlab.config.blocks import POOL, any_of
 from captionlab.config.config_files import check_config_files
+from captionlab.config.evaluations import OWN_SLICES
+from captionlab.config.own_tables import ChoiceError, check_names, read_choice
 from captionlab.config.papers import listed
 from captionlab.config.whole import ConfigError
 from captionlab.graph.graph import Graph, Refusal, check_results, lend_library, record_config
@@ -96,6 +98,7 @@ include: "workflow/rules/attention.smk"
 include: "workflow/rules/ablation.smk"
 include: "workflow/rules/probes.smk"
 include: "workflow/rules/study.smk"
+include: "workflow/rules/slices.smk"
 include: "workflow/rules/browser.smk"
 
 
@@ -105,8 +108,10 @@ for paper in settings.asked_papers():
 
 
 include: "workflow/rules/reporting.smk"
+include: "workflow/rules/own_tables.smk"
 include: "workflow/rules/documenting.smk"
 include: "workflow/rules/answer.smk"
+include: "workflow/rules/training_pages.smk"
 
 
 rule all:

@@ -1,6 +1,7 @@
-"""The lists of docs/outputs.md, made from the rules and from the schemas of tables.
+"""The lists of docs/outputs.md, made from the rules, the schemas of tables and the definitions of metrics.
 
-`python docs/outputs.py` writes them again, between the lines `<!-- files -->`, `<!-- columns -->` and `<!-- end -->`.
+`python docs/outputs.py` writes them again, between the lines `<!-- files -->`, `<!-- metrics -->` or `<!-- columns -->`
+and `<!-- end -->`.
 
 The docstring of a rule has a line for each output, `name: meaning`. The name is the name of the output, or what stands
 in place of {name} or {table} in its path, or `output` if the output has no name. The meaning of a Parquet file starts
@@ -18,12 +19,14 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 from captionlab import plugins
+from captionlab.config.families import score_tables
+from captionlab.evaluation.definitions import INTERVALS
 from captionlab.reporting.tables.render import FORMATS
 from captionlab.storage.tables import TableSchema
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "outputs.md"
-_LIST = re.compile(r"(<!-- (files|columns) -->\n).*?(<!-- end -->)", re.DOTALL)
+_LIST = re.compile(r"(<!-- (files|metrics|columns) -->\n).*?(<!-- end -->)", re.DOTALL)
 _RULE = re.compile(r"^( *)(?:rule|checkpoint|use rule \w+ as) (\w+)(?: with)?:\n((?:\1 .*\n|\n)+)", re.MULTILINE)
 _DOCSTRING = re.compile(r'\s*"""(.*?)"""', re.DOTALL)
 _OUTPUTS = re.compile(r"^( *)output:\n((?:\1 .*\n)+)", re.MULTILINE)
@@ -174,6 +177,16 @@ def column_lists(stages: Mapping[str, list[File]]) -> Iterator[str]:
     yield ""
 
 
+def metric_lists() -> Iterator[str]:
+    """Yield the lines of the definitions of metrics."""
+    yield from ("", _row("metric", "definition", "unit", "95 % interval"), _row(*["---"] * 4))
+    for table, facts in score_tables().items():
+        for name, definition in facts.metrics.items():
+            shown = name.replace("{block}", f"name of the {table}").replace("*", "...")
+            yield _row(shown, definition.sentence, definition.unit, INTERVALS[definition.computation])
+    yield ""
+
+
 def _shown(path: str) -> str:
     return path.replace(".{ending}", f".{{{','.join(FORMATS)}}}")
 
@@ -193,7 +206,7 @@ def _row(*cells: str) -> str:
 def with_lists(text: str) -> str:
     """Return a page with its lists made anew."""
     found = stages()
-    lists = {"files": file_lists(found), "columns": column_lists(found)}
+    lists = {"files": file_lists(found), "metrics": metric_lists(), "columns": column_lists(found)}
     made = {name: "".join(f"{line}\n" for line in lines) for name, lines in lists.items()}
     return _LIST.sub(lambda match: f"{match[1]}{made[match[2]]}{match[3]}", text)
 

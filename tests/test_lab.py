@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TABLES = "captionlab tables"
-COMMANDS = ["tables", "status", "try", "data", "test", "docs", "lock"]
+COMMANDS = ["tables", "status", "try", "compare-runs", "data", "test", "docs", "lock"]
 
 # The uv of the registry: the real one, but MISHAP may let it fail or hang with half a package installed.
 UV = f"""#!/bin/sh
@@ -187,7 +187,7 @@ def laboratory(tmp_path: Path) -> Iterator[Laboratory]:
 def test_help_and_wrong_calls_set_nothing_up(laboratory: Laboratory):
     usage = laboratory.run("--help")
     assert [laboratory.run(command, "--help") for command in ("tables", "test", "lock")] == [usage] * 3
-    assert re.findall(r"^  (\w+)", usage, flags=re.MULTILINE) == COMMANDS
+    assert re.findall(r"^  ([\w-]+)", usage, flags=re.MULTILINE) == COMMANDS
     assert laboratory.run("-h") == usage
     assert laboratory.run(code=2) == usage
     assert laboratory.run("tabels", code=2) == "lab: no command 'tabels'\n" + usage

@@ -26,12 +26,24 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 const byId = (id) => document.getElementById(id);
+/** A function whose value is computed when it is first asked for, and kept. */
+function once(compute) {
+  let value;
+  return () => value ??= compute();
+}
+/** Whether a key is pressed alone; with Alt, Control or Command it is the browser's, such as Alt and an arrow for Back. */
+const alone = (event) => !(event.altKey || event.ctrlKey || event.metaKey);
+/** Whether a text has anything to be seen. */
+const visible = (text) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(text);
 
 /** What is looked at: an evaluation on a corpus, its columns, and how measures are called. */
 function viewOf(corpus, data, evaluation) {
   const found = data.evaluations.find((one) => one.name === evaluation) ?? data.evaluations[0];
   const measures = (found?.measures ?? []).map((measure, number) => ({ ...measure, number, label: labelOf(measure) }));
-  const captioners = (found?.captioners ?? []).map((one) => ({ ...one, ...handed.get("_run").captioners[one.name], repeats: repeatsOf(one.text, found.image) }));
+  const captioners = (found?.captioners ?? []).map((one) => {
+    const counts = once(() => repeatsOf(one.text, found.image));
+    return { ...one, ...handed.get("_run").captioners[one.name], get repeats() { return counts(); } };
+  });
   return { corpus, images: data.images, ...found, measures, captioners, rows: found?.image.length ?? 0 };
 }
 function labelOf({ metric, by, among }) {

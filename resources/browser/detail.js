@@ -1,6 +1,6 @@
 "use strict";
 // One image: what everybody said of it, every score, and among which images a caption searched.
-const detail = { position: -1, speaker: "" };
+const detail = { position: -1 };
 
 /** Open the row at a position of the list, and keep it in the address. */
 function openDetail(position) {
@@ -22,6 +22,7 @@ function drawDetail(view) {
   const focused = dialog.contains(document.activeElement) ? document.activeElement.id : "";
   dialog.replaceChildren(headOf(view, row), bodyOf(view, row));
   if (!dialog.open) dialog.showModal();
+  for (const part of dialog.querySelectorAll(".whole, .difference, dd")) if (part.scrollHeight > part.clientHeight) part.tabIndex = 0;
   const target = focused && byId(focused) && !byId(focused).disabled ? byId(focused) : byId("close");
   target.focus({ preventScroll: true });
   dialog.scrollTop = 0;
@@ -65,8 +66,9 @@ function differenceOf(view, row) {
   if (a === null || b === null) return "";
   const part = a !== b && [a, b].some((one) => wordsOf(one).length > IN_DETAIL);
   return make("section", {}, make("h3", {}, `From ${state.b} (B) to ${state.a} (A)`),
-    make("p", { class: "difference", dir: "auto" }, ...(a === b ? ["Both say the same: ", a] : changed(b, a))),
-    ...(part ? [make("p", { class: "soft" }, `Only the first ${IN_DETAIL} words are compared. The table below has the whole captions.`)] : []));
+    make("p", { class: "difference", dir: "auto" }, ...(a === b ? ["Both say the same: ", make("bdi", {}, ...spoken(a, [a]))] : changed(b, a))),
+    ...(part ? [make("p", { class: "soft" }, `Only the first ${IN_DETAIL} words are compared. The table below has the whole captions.`)] : []),
+    ...(a !== b ? [make("p", { class: "soft legend" }, "Only A says ", make("ins", {}, "this"), ", only B ", make("del", {}, "this"), "; both say ", movedWord("this"), ", at another place.")] : []));
 }
 
 /** A table of what each captioner said and every score of it. */
@@ -76,11 +78,11 @@ function scoresOf(view, row) {
     ...view.measures.map(({ label }) => make("th", { scope: "col", class: "number" }, label)));
   const rows = speakers.map((one) => make("tr", { class: one.name === state.a ? "a" : one.name === state.b ? "b" : null },
     make("th", { scope: "row" }, ...(one.name === state.a ? [make("span", { class: "badge a" }, "A"), " "] : one.name === state.b ? [make("span", { class: "badge b" }, "B"), " "] : []), one.name),
-    make("td", { dir: "auto" }, make("div", { class: "whole" }, ...marked(one.text[row], null, one.unknown[row])),
+    make("td", { dir: "auto" }, make("div", { class: "whole" }, ...spoken(one.text[row], marked(one.text[row], null, one.unknown[row]))),
       ...(one.unknown[row] ? [make("small", {}, `unknown: ${one.unknown[row].join(", ")}`)] : []),
       ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : []),
       ...reasonsOf(view, one, row).map((note) => make("small", {}, note))),
-    ...view.measures.map((measure) => make("td", { class: "number" }, shown(valueOf(one, measure, row), measure)))));
+    ...view.measures.map((measure) => make("td", { class: "number", "data-measure": measure.label }, shown(valueOf(one, measure, row), measure)))));
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
   return make("section", {}, make("h3", {}, "Captions and scores, as tables print them"),
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Captions and scores" }, table));
@@ -98,11 +100,11 @@ function reasonsOf(view, captioner, row) {
 function candidatesOf(view, row) {
   const searches = ranksOf(view), speakers = view.captioners.filter(({ text }) => text[row] !== null);
   if (!searches.length || !speakers.length) return make("section", {}, make("h3", {}, "Candidates"), make("p", { class: "soft" }, "No retriever searched for images in this evaluation."));
-  const speaker = speakers.find(({ name }) => name === detail.speaker) ?? speakers.find(({ name }) => name === state.a) ?? speakers[0];
+  const speaker = speakers.find(({ name }) => name === state.speaker) ?? speakers.find(({ name }) => name === state.a) ?? speakers[0];
   const search = searches.find((one) => searchOf(one) === state.search) ?? searches[0];
   const options = (texts, now) => texts.map((text) => make("option", { value: text, selected: text === now }, text));
   const who = make("select", { id: "speaker" }, ...options(speakers.map(({ name }) => name), speaker.name));
-  who.addEventListener("change", () => { detail.speaker = who.value; drawDetail(view); });
+  who.addEventListener("change", () => change({ speaker: who.value }));
   const how = make("select", { id: "searching" }, ...options(searches.map(searchOf), searchOf(search)));
   how.addEventListener("change", () => change({ search: how.value }));
   const found = make("div", { class: "candidates" });
@@ -149,7 +151,7 @@ function watchDetail() {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by || event.target.closest("select, .scroll")) return;
+    if (!by || !alone(event) || event.target.closest("select, input, .scroll")) return;
     event.preventDefault();
     stepDetail(by);
   });

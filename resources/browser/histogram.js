@@ -92,7 +92,7 @@ function watchHandle(handle, end) {
   handle.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
     const value = { Home: spread.low, End: spread.high }[event.key] ?? (steps && chosen()[end] + steps * spread.step);
-    if (value === undefined) return;
+    if (value === undefined || !alone(event)) return;
     event.preventDefault();
     move(value);
   });

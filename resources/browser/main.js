@@ -7,40 +7,52 @@ let view = null, current = { rows: [], values: [] }, said = "";
 /** Change what is shown. */
 function change(parts) {
   const before = state;
-  if (parts.measure) said = "";
+  if (parts.measure) {
+    said = "";
+    parts = { ...parts, metric: "", retriever: "", candidates: "", seeds: "", printed: "" };
+  }
+  if (["a", "b", "order"].some((name) => name in parts)) parts = { ...parts, seeds: "", printed: "" };
   state = { ...state, ...parts };
-  if (view && (state.corpus !== before.corpus || state.evaluation !== before.evaluation)) return void look(state);
+  writeAddress(before);
   draw(before);
 }
 
-/** Look at what the address says. */
-async function look(given) {
+/** Show a state. `before` is the state that a reader changed, null if the address asks for the new one. */
+async function look(given, before = null) {
   const turn = ++looked;
   const corpus = run.corpora.find(({ name }) => name === given.corpus) ?? run.corpora[0];
   if (!corpus) return say("This run has no captions that were scored, so there is nothing to show.");
+  let next;
   try {
     const data = await load(corpus.name);
     if (turn !== looked) return;  // somebody chose another one meanwhile
-    view = viewOf(corpus.name, data, given.evaluation);
+    next = viewOf(corpus.name, data, given.evaluation);
   } catch (error) {
     return say(error.message);
   }
+  const anew = next.corpus !== view?.corpus || next.name !== view.name, last = state;
+  if (anew) {
+    view = next;
+    fillControls(corpus);
+  }
   view.missing = { without: new Set(view.images.without), broken: new Set(view.images.broken) };
-  const asked = given.measure && !measureCalled(view, given.measure, given.by, given.among) ? given.measure : "";
+  const asked = measureAsked(given, view) ? "" : given.measure || given.metric;
+  byId("number").open = given.metric !== "";
   state = completed(given, view);
   said = asked ? `This page has no ${asked} of single captions; here they are by ${state.measure || "image"}. ` : "";
-  fillControls(corpus);
-  draw(null);
+  writeAddress(before);
+  draw(anew || asked ? null : last);
+  if (!before && history.state?.top !== undefined) scrollTo(0, history.state.top);
   performance.mark("captions shown");
 }
 
 /** Draw all that follows from the state; `before` is the last one, null where everything is new. */
 function draw(before) {
-  writeAddress();
-  const kept = ["image", "copy"];
+  const kept = ["image", "copy", "speaker"];
   if (!before || Object.keys(state).some((name) => !kept.includes(name) && state[name] !== before[name])) {
     syncControls();
     current = selected(view);
+    drawNumber(view);
     drawHistogram(current.values, measureCalled(view, state.measure, state.by, state.among));
     showRows(view, current.rows);
     if (before && byId("list").getBoundingClientRect().top < 0) scrollTo(0, byId("list").getBoundingClientRect().top + scrollY - byId("columns").offsetHeight);
@@ -75,7 +87,7 @@ function summarise() {
 /** The difference of A and B in the tables, of all images, if the run compared them; for ranks the difference of P@1. */
 function testedDifference(measure) {
   const metric = measure.metric === "rank" ? "P@1" : measure.metric;
-  const found = view.differences.find((one) => one.metric === metric && one.retriever === measure.by && (measure.metric !== "rank" || one.candidates === measure.among)
+  const found = view.numbers.differences.find((one) => one.seeds === 1 && one.metric === metric && one.retriever === measure.by && (measure.metric !== "rank" || one.candidates === measure.among)
     && [[state.a, state.b], [state.b, state.a]].some(([a, b]) => one.captioner === a && one.against === b));
   if (!found) return "";
   const sign = found.captioner === state.a ? 1 : -1;
@@ -121,6 +133,7 @@ function fillControls(corpus) {
     const found = counted(lists);
     options(form[name], ["", ...found.map(([label]) => label)], [found.length ? "any" : "none annotated", ...found.map(([label, count]) => `${label} (${count})`)]);
   }
+  fillSlices(view, form.slice);
   options(form.search, ranksOf(view).map(searchOf));
   for (const name of ["search", "found", "min", "max"]) form[name].disabled = !ranksOf(view).length;
   options(byId("measure"), view.measures.map(({ number }) => String(number)), view.measures.map(({ label }) => label));
@@ -134,7 +147,7 @@ function syncControls() {
   const form = byId("filters").elements;
   byId("corpus").value = state.corpus;
   byId("evaluation").value = state.evaluation;
-  for (const name of ["a", "b", "text", "object", "scene", "search", "found", "min", "max"]) {
+  for (const name of ["a", "b", "text", "object", "scene", "slice", "search", "found", "min", "max"]) {
     if (form[name].value !== state[name]) form[name].value = state[name];
   }
   for (const name of ["repeated", "unknown"]) form[name].checked = Boolean(state[name]);
@@ -161,9 +174,10 @@ function watchControls() {
     change({ [target.name]: target.value, ...(target.name === "search" && state.measure === "rank" ? forget() : {}) });
   });
   byId("swap").addEventListener("click", () => change({ a: state.b, b: state.a, ...forget() }));
-  byId("clear").addEventListener("click", () => change(Object.fromEntries(FILTERS.map((name) => [name, ""]))));
-  byId("corpus").addEventListener("change", ({ target }) => look({ ...DEFAULTS, a: state.a, b: state.b, show: state.show, corpus: target.value, evaluation: state.evaluation }));
-  byId("evaluation").addEventListener("change", ({ target }) => look({ ...DEFAULTS, corpus: state.corpus, evaluation: target.value }));
+  byId("clear").addEventListener("click", () => { change(Object.fromEntries(FILTERS.map((name) => [name, ""]))); byId("measure").focus(); });
+  byId("skip").addEventListener("click", () => focusRow(list.first));
+  byId("corpus").addEventListener("change", ({ target }) => look({ ...DEFAULTS, a: state.a, b: state.b, show: state.show, corpus: target.value, evaluation: state.evaluation }, state));
+  byId("evaluation").addEventListener("change", ({ target }) => look({ ...DEFAULTS, corpus: state.corpus, evaluation: target.value }, state));
   byId("measure").addEventListener("change", ({ target }) => {
     const { metric, by, among } = view.measures[Number(target.value)];
     change({ measure: metric, by: by ?? "", among: among ?? "", direction: metric === "rank" ? "up" : "down", ...forget() });

@@ -23,6 +23,7 @@ function testsOf(view) {
     wanted && ((row) => textOf(view, row).includes(wanted)),
     state.object && ((row) => view.images.objects[view.image[row]].includes(state.object)),
     state.scene && ((row) => view.images.scenes[view.image[row]].includes(state.scene)),
+    state.slice && inSlice(view, a, state.slice),
     state.found && (found[state.found] ?? (() => true)),
     state.min && ((row) => rank(a, row) !== null && rank(a, row) >= least),
     state.max && ((row) => rank(a, row) !== null && rank(a, row) <= most),
@@ -47,21 +48,21 @@ function sortingBy(view) {
 function selected(view) {
   const tests = testsOf(view), value = sortingBy(view);
   const speaking = view.captioners.filter(({ name }) => linesShown().includes(name));
-  const passing = [];
+  const passing = [], values = new Float64Array(view.rows);
   for (let row = 0; row < view.rows; row++) {
     if (speaking.some(({ text }) => text[row] !== null) && tests.every((test) => test(row))) passing.push(row);
   }
-  const values = new Map(passing.map((row) => [row, value(row)]));
+  for (const row of passing) values[row] = value(row) ?? NaN;
   const low = state.low === "" ? -Infinity : Number(state.low), high = state.high === "" ? Infinity : Number(state.high);
   const brushed = state.low !== "" || state.high !== "";
-  const within = (row) => !brushed || (values.get(row) !== null && values.get(row) >= low && values.get(row) <= high);
+  const within = (row) => !brushed || (values[row] >= low && values[row] <= high);
   const sign = state.direction === "up" ? 1 : -1;
   const rows = passing.filter(within).sort((one, other) => {
-    const first = values.get(one), second = values.get(other);
-    if (first === null || second === null) return (first === null) - (second === null) || one - other;
+    const first = values[one], second = values[other];
+    if (isNaN(first) || isNaN(second)) return isNaN(first) - isNaN(second) || one - other;
     return sign * (first - second) || one - other;
   });
-  return { rows, values: passing.map((row) => values.get(row)).filter((one) => one !== null) };
+  return { rows, values: passing.map((row) => values[row]).filter((one) => !isNaN(one)) };
 }
 /** The captioners that have a line, A and B first. */
 const linesShown = () => [...new Set([state.a, state.b, ...(state.show || "").split(",")])].filter(Boolean);

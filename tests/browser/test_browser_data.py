@@ -48,7 +48,8 @@ def test_every_caption_has_its_scores(folder):
     assert data["images"]["scenes"][5:7] == [["road"], []]
     [evaluation] = data["evaluations"]
     assert (evaluation["name"], evaluation["image"], evaluation["copy"]) == ("main", [*range(12)], [0] * 12)
-    assert [(one["metric"], one["p_holm"]) for one in evaluation["differences"]] == [("CIDEr", 0.02), ("P@1", 0.0004)]
+    differences = [(one["metric"], one["seeds"], one["p_holm"]) for one in evaluation["numbers"]["differences"]]
+    assert differences == [("CIDEr", 1, 0.02), ("P@1", 1, 0.0004), ("CIDEr", 2, None)]
     numbers = {(one["metric"], one["by"], one["among"]): str(n) for n, one in enumerate(evaluation["measures"])}
     cider, rank = numbers["CIDEr", None, None], numbers["rank", "clip", "4 file-order"]
     judge = numbers["clair", None, None]

@@ -1,32 +1,31 @@
-"""The results browser as people use it: filters, sorting, the histogram, details, links, and 30,000 captions.
+"""The results browser as people use it: filters, sorting, the histogram, details, links, and 100,000 captions.
 
 Needs Chromium (Debian's package `chromium`). With CAPTIONLAB_SCREENSHOTS=<folder> pictures of the page go there.
 """
 
 import csv
 import io
-import json
-import os
+import math
 import random
 import time
 from collections.abc import Callable, Iterator
-from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote, urlencode
 
 import pytest
 from support.browser_run import HOSTILE, build, chosen_by, cider_of, image_id, rank_of, reason_of, text_of
 from support.chromium import PATIENCE, Page, browser, program
+from support.results_page import DESKTOP, PAGE, PHONE, READY, address, images, look, set_value, shoot, tick, titled
 
 from captionlab.browser.captions import Measure, ScoredCaptions, evaluation_columns
 from captionlab.browser.site import write_script
+from captionlab.evaluation.slices import length_ranges
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.tables.formats.html import html
 from captionlab.reporting.tables.render import Block, Cell, Column, Table
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
-PAGE = Path(__file__).parents[2] / "resources" / "browser"
-DESKTOP, PHONE = (1400, 900, False), (390, 844, True)
 A, B = "tuned", "parent"  # what is compared where the address does not say: a captioner with its parent
 WORLD = range(12)
 
@@ -77,44 +76,6 @@ def page(tmp_path) -> Iterator[Page]:
     assert page.dialogs == []
 
 
-def look(page: Page, folder: Path, address: str = "") -> None:
-    page.send("Page.navigate", url="about:blank")
-    page.wait("location.href === 'about:blank'")
-    page.open(f"{(folder / 'index.html').as_uri()}#{address}")
-    page.wait("performance.getEntriesByName('captions shown').length")
-
-
-def shoot(page: Page, name: str) -> None:
-    if folder := os.environ.get("CAPTIONLAB_SCREENSHOTS"):
-        page.screenshot(Path(folder) / f"{name}.png")
-
-
-def images(page: Page) -> list[int]:
-    """Numbers of the images in the list, in its order."""
-    return page.run("current.rows.map((row) => view.image[row])")
-
-
-def address(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(page.run("location.hash.slice(1)")).items()}
-
-
-def set_value(page: Page, selector: str, value: str) -> None:
-    """Choose or type a value, as the browser tells a page of it."""
-    page.run(
-        f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = {json.dumps(value)};"
-        "for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind, { bubbles: true })); })()"
-    )
-
-
-def tick(page: Page, name: str) -> None:
-    page.run(f"document.querySelector('[name={name}]').click()")
-
-
-def titled(number: int) -> str:
-    """That an image is open."""
-    return f"document.querySelector('dialog h2').textContent === {json.dumps(f'Image {image_id(number)}')}"
-
-
 def by_cider(numbers: list[int], captioner: str = A) -> list[int]:
     return sorted(numbers, key=lambda n: (-cider_of(captioner, n), n))
 
@@ -125,6 +86,8 @@ FILTERS: dict[tuple[str, str], Callable[[int], bool]] = {
     ("text", "reference 1 of 7"): lambda n: n == 7,
     ("object", "cat"): lambda n: n % 2 == 1,
     ("scene", "road"): lambda n: n < 6,
+    ("slice", "weather: rain: heavy"): lambda n: 1 <= n < 4,
+    ("slice", "weather: sun"): lambda n: n >= 4,
     ("found", "a"): lambda n: rank_of(A, n) == 1,
     ("found", "not-a"): lambda n: rank_of(A, n) > 1,
     ("found", "a-not-b"): lambda n: rank_of(A, n) == 1 and rank_of(B, n) > 1,
@@ -147,10 +110,27 @@ def test_a_filter_leaves_what_passes_it_and_is_in_the_address(page, run, chosen)
     assert images(page) == expected
     assert address(page)[name] == value
     page.reload()
-    page.wait("performance.getEntriesByName('captions shown').length")
+    page.wait(READY)
     assert images(page) == expected
     page.button("Clear all filters")
     assert images(page) == by_cider([*WORLD])
+
+
+@pytest.mark.parametrize("length", length_ranges()[:3], ids=lambda length: length.name)
+def test_a_slice_by_length_has_the_captions_of_a_that_the_table_counts(page, run, length):
+    look(page, run, urlencode({"a": "foreign", "b": B, "slice": f"length: {length.name}"}))
+    words = {n: len(text_of("foreign", n).split()) for n in WORLD}
+    longest = math.inf if length.longest is None else length.longest
+    assert sorted(images(page)) == [n for n in WORLD if length.shortest <= words[n] <= longest]
+
+
+def test_no_caption_is_in_a_slice_that_is_not_there(page, run):
+    for name in ("length: 3 words", "weather: hail", "weather: null", "mood: good", "weather"):
+        look(page, run, urlencode({"slice": name}))
+        assert images(page) == []
+        assert page.run("document.getElementById('summary').textContent").startswith("0 of 12")
+    page.button("Clear all filters")
+    assert len(images(page)) == 12
 
 
 def test_captions_said_of_several_images_and_unknown_words(page, run):
@@ -368,42 +348,20 @@ def test_what_is_not_there_is_said(page, run, tmp_path):
         assert page.run(title) == "What captioners said [a caveat; another]"
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_axe_finds_nothing(page, run, size, mode):
-    page.size(*size)
-    page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": mode}])
-    script = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
-    for name, hash_ in (
-        ("grid", "found=a-not-b&low=10"),
-        ("detail", "image=img%2F3+%3Cb%3E&copy=0"),
-        ("texts", "corpus=texts"),
-    ):
-        look(page, run, hash_)
-        page.run("document.getElementById('panel').open = true")
-        if name == "detail":
-            page.wait("document.querySelector('.candidates figure')")
-        page.run(f"{script}; 0")
-        found = page.run("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))")
-        assert found == []
-        assert page.run("document.documentElement.scrollWidth <= innerWidth")
-        shoot(page, f"browser-{name}-{size[0]}-{mode}")
-
-
-MANY, SPEAKERS = 5000, 6
+MANY, COPIES, SPEAKERS = 20_000, 5, 2
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> Path:
-    """A corpus of 5,000 images with 30,000 captions, without image files."""
+    """A corpus of 20,000 images without files, where each captioner has 5 captions of each image: 100,000 rows."""
     draw = random.Random(0)
     words = [f"word{n}" for n in range(2000)]
     sentence = lambda: " ".join(draw.choices(words, k=10))  # noqa: E731
     ids = [f"image-{n:05}" for n in range(MANY)]
-    keys = [(image, 0) for image in ids]
-    measures = [Measure(name) for name in ("CIDEr", "METEOR", "BLEU@4", "ROUGE-L")]
+    keys = [(image, copy) for image in ids for copy in range(COPIES)]
+    measures = [Measure(name) for name in ("CIDEr", "METEOR")]
     rank = Measure("rank", "clip", "100 file-order")
-    said = {
+    captions = {
         f"captioner-{n}": ScoredCaptions(
             {key: sentence() for key in keys},
             {m: {key: round(100 * draw.random(), 3) for key in keys} for m in measures}
@@ -412,75 +370,85 @@ def large(tmp_path_factory) -> Path:
         )
         for n in range(SPEAKERS)
     }
-    evaluation = evaluation_columns(said, {image: n for n, image in enumerate(ids)}, {})
-    described = [[sentence() for _ in range(5)] for _ in ids]
-    empty = [[] for _ in ids]
-    size = [400] * MANY
-    images = {
-        "id": ids,
-        "width": size,
-        "height": size,
-        "set": [None] * MANY,
-        "references": described,
-        "objects": [["dog"] for _ in ids],
-    }
-    images |= {"scenes": empty, "scene_captions": empty, "without": [*range(MANY)], "broken": []}
+    evaluation = evaluation_columns(captions, {image: n for n, image in enumerate(ids)}, {})
+    size, empty = [400] * MANY, [[]] * MANY
+    images = {"id": ids, "width": size, "height": size, "set": [None] * MANY, "objects": [["dog"]] * MANY}
+    images |= {"references": [[sentence() for _ in range(5)] for _ in ids], "scenes": empty, "scene_captions": empty}
+    images |= {"without": [*range(MANY)], "broken": []}
     folder = tmp_path_factory.mktemp("large")
     for path in PAGE.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    place = {
-        "name": "main",
-        "captioners": [*said],
-        "corpora": ["many"],
-        "differences": [],
-        "decoding": "beam5",
-        "candidates": 100,
-        "seed": 0,
-    }
+    place = {"name": "main", "captioners": [*captions], "corpora": ["many"], "slices": {}}
+    place |= {"numbers": {"values": [], "differences": [], "metrics": {}, "files": {}}}
+    place |= {"decoding": "beam5", "candidates": 100, "seed": 0}
     write_script(folder / "data" / "many.js", "many", {"images": images, "evaluations": [{**place, **evaluation}]})
-    about = {"name": "many", "split": "test", "images": MANY, "captions": MANY * SPEAKERS, "evaluations": [place]}
-    captioners = {name: {"parent": None, "family": "file", "trained": []} for name in said}
-    write_script(
-        folder / "data" / "_run.js",
-        "_run",
-        {"captioners": captioners, "folder": 1000, "toy": False, "corpora": [about]},
-    )
+    about = {"name": "many", "split": "test", "images": MANY, "captions": len(keys) * SPEAKERS, "evaluations": [place]}
+    captioners = {name: {"parent": None, "family": "file", "trained": []} for name in captions}
+    shown = {"captioners": captioners, "folder": 1000, "lengths": [], "toy": False, "corpora": [about]}
+    write_script(folder / "data" / "_run.js", "_run", shown)
     return folder
 
 
-def test_30_000_captions_open_in_two_seconds_and_scroll_without_a_stall(page, large):
-    look(page, large)
-    # From the start of the navigation to the first rows in place: reading 8 MB of data, sorting and drawing included.
-    opened = page.run("performance.getEntriesByName('captions shown')[0].startTime")
-    assert page.run("view.rows") == MANY
-    assert opened < 2000
-    page.run(
-        """window.tasks = [];
-        new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
-        .observe({ entryTypes: ['longtask'] })"""
-    )
-    frames = page.run(
-        """new Promise((done) => {
-          const gaps = []; let last = performance.now(), step = 0;
-          const next = () => {
-            const now = performance.now(); gaps.push(now - last); last = now;
-            scrollBy(0, step < 90 ? 400 : 20011);
-            if (++step < 120) requestAnimationFrame(next);
-            else done({ gaps, rows: document.querySelectorAll('.row').length });
-          };
-          requestAnimationFrame(next);
-        })"""
-    )
+FRAMES = """new Promise((done) => {
+  const gaps = []; let last = performance.now(), step = 0;
+  const next = () => {
+    const now = performance.now(); gaps.push(now - last); last = now;
+    scrollBy(0, step < 90 ? 400 : 20011);
+    if (++step < 120) requestAnimationFrame(next);
+    else done({ gaps, rows: document.querySelectorAll('.row').length });
+  };
+  requestAnimationFrame(next);
+})"""
+LONG_TASKS = """window.tasks = [];
+new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
+.observe({ entryTypes: ['longtask'] })"""
+
+
+def test_100_000_rows_open_in_two_seconds_and_scroll_without_a_stall(page, large):
+    opened = []
+    for _ in range(3):  # other processes may hold up one of them
+        look(page, large)
+        # From the start of the navigation to the first rows in place: reading the data, sorting and drawing included.
+        opened.append(page.run("performance.getEntriesByName('captions shown')[0].startTime"))
+    assert min(opened) < 2000
+    rows = page.run("view.rows")
+    assert rows == MANY * COPIES
+    page.run(LONG_TASKS)
+    frames = page.run(FRAMES)
     # Other tests on the machine may hold up a few of the 120 frames.
     assert sum(task > 200 for task in page.run("tasks")) <= 3
     assert sorted(frames["gaps"])[len(frames["gaps"]) // 2] < 50
     assert frames["rows"] < 30
-    page.run("scrollTo(0, document.body.scrollHeight)")
-    page.wait(f"document.querySelector('[data-position=\"{MANY - 1}\"]')")
     # A key that filters all captions: the page answers before the finger leaves the next one.
-    took = page.run(
-        "(() => { const start = performance.now(); change({ text: 'word77 ' }); return performance.now() - start; })()"
+    filtered = (
+        "(() => { const start = performance.now(); change({ text: '%s' }); return performance.now() - start; })()"
     )
-    assert took < 500
-    assert 0 < len(images(page)) < MANY
+    assert min(page.run(filtered % f"word77{end}") for end in "123") < 500
+    assert 0 < len(images(page)) < rows
     shoot(page, "browser-large")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_every_row_of_a_list_longer_than_browsers_allow_is_reached(page, large, size):
+    page.size(*size)
+    look(page, large)
+    rows = page.run("view.rows")
+    assert page.run("list.height * view.rows") > page.run("document.getElementById('list').offsetHeight")
+    page.run("scrollTo(0, document.body.scrollHeight)")
+    page.wait(
+        f"document.querySelector('[data-position=\"{rows - 1}\"]')?.getBoundingClientRect().bottom <= innerHeight"
+    )
+    for position in (0, 1, rows // 3, rows // 3 + 1, rows - 2, rows - 1, 5):
+        page.run(f"focusRow({position})")
+        top, bottom = page.run(
+            "(({ top, bottom }) => [top, bottom])(document.activeElement.closest('li').getBoundingClientRect())"
+        )
+        assert page.run("document.activeElement.closest('li').dataset.position") == str(position)
+        assert top >= -1
+        assert bottom <= size[1] + 1
+    page.key("End")
+    assert page.run("document.activeElement.closest('li').dataset.position") == str(rows - 1)
+    tops = page.run("[...document.querySelectorAll('.row')].map((one) => one.getBoundingClientRect().top)")
+    height = page.run("list.height")
+    near = [top for top in tops if -height < top < size[1]]
+    assert all(abs(after - before - height) < 1.5 for before, after in pairwise(near))

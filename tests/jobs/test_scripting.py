@@ -205,7 +205,7 @@ def test_main_is_the_last_of_a_script_of_a_rule(script):
     marks = ("script", "parallel_script", "launching_script")
     mains = [node for node in decorated if ast.unparse(node.decorator_list[0]) in marks]
     assert mains in ([], [body[-1]])
-    by_hand = {"compare_models", "compare_runs", "estimate_cost", "pack_models"}
+    by_hand = {"compare_models", "estimate_cost", "pack_models"}
     assert mains or script.stem in by_hand
 
 
@@ -227,7 +227,7 @@ def test_without_snakemake_it_runs_the_job_of_its_arguments(tmp_path):
         ("render_toyworld", [], "render_toyworld needs the wildcard corpus"),
         ("tokenize_references", ["corpus=coco"], "tokenize_references reads results/corpora/coco/"),
         ("generate_captions", ["captioner=base"], "generate_captions, generate_shard"),
-        ("compare_runs", [], "compare_runs.py is run by no rule"),
+        ("estimate_cost", [], "estimate_cost.py is run by no rule"),
     ],
 )
 def test_without_snakemake_it_says_which_argument_is_wrong(tmp_path, monkeypatch, script, arguments, named):

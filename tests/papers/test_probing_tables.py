@@ -395,8 +395,8 @@ def test_a_role_has_one_colour_and_so_has_the_scorer_that_rewarded_it(figures):
             near = [bar for bar in axis.patches if abs(bar.get_x() + bar.get_width() / 2 - place) < 0.5]
             (bars[tick.get_text()],) = {to_hex(bar.get_facecolor()) for bar in near}
     assert len({*bars.values()}) == len(bars)
-    lines = dict(zip(*reversed(words.axes[0].get_legend_handles_labels()), strict=True))
-    found = {name.partition(" (")[0]: to_hex(of[0].get_color()) for name, of in lines.items()}
+    lines = [pair for axis in words.axes for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
+    found = {name: to_hex(of[0].get_color()) for of, name in lines}
     assert found == {scorer["label"]: bars[scorer["label"]] for scorer in SCORERS.values()}
     shown = {
         axis.get_title(): {to_hex(bar.get_facecolor()) for bar in axis.patches}
@@ -406,24 +406,26 @@ def test_a_role_has_one_colour_and_so_has_the_scorer_that_rewarded_it(figures):
     assert shown == {role: {colour} for role, colour in bars.items()}
 
 
-def test_scores_of_different_units_say_so(figures, summary):
+def test_scores_of_different_units_have_panels_of_their_own(figures, summary):
     """Figure 2 has 100 times the cosine of CLIP, as tables have; Figure 3, as in the paper, 2.5 times more."""
     replaced, more = (drawn(figures[f"probing_{name}"]) for name in ("figure2_replacements", "figure3_visual_words"))
-    assert [text.get_text() for text in replaced.axes[0].get_xticklabels()] == ["UNITER\n%", "CLIP\n100 cos"]
-    labels = more.axes[0].get_legend_handles_labels()
-    shown = {label: bars.lines[0].get_ydata() for bars, label in zip(*labels, strict=True)}
-    assert set(shown) == {"UNITER (%)", "CLIP (250 cos)"}
-    assert not {axis.get_ylabel() for axis in (*replaced.axes, *more.axes)} & {"score (%)"}
+    panels = {axis.get_ylabel(): [text.get_text() for text in axis.get_xticklabels()] for axis in replaced.axes[:2]}
+    assert panels == {"matching score (%)": ["UNITER"], "matching score (100 cos)": ["CLIP"]}
+    below = [axis.get_ylabel() for axis in replaced.axes[2:]]
+    assert below == ["minus CE's (%)", "minus CE's (100 cos)"]
+    assert [axis.get_ylabel() for axis in more.axes] == ["matching score (%)", "matching score (250 cos)"]
+    labels = [pair for axis in more.axes for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
+    shown = {label: bars.lines[0].get_ydata() for bars, label in labels}
+    assert set(shown) == {"UNITER", "CLIP"}
     rows = read_table(summary[0], ROLE_VALUES).to_pylist()
-    for label, factor in (("UNITER (%)", 1.0), ("CLIP (250 cos)", 2.5)):
-        scorer = label.partition(" (")[0]
+    for scorer, factor in (("UNITER", 1.0), ("CLIP", 2.5)):
         levels = {
             row["level"]: factor * row["value"]
             for row in rows
             if (row["experiment"], row["subject"], row["scorer"], row["measure"], row["source"])
             == ("count", scorer, scorer, "score", "published")
         }
-        assert [*shown[label]] == pytest.approx([levels[level] for level in sorted(levels)])
+        assert [*shown[scorer]] == pytest.approx([levels[level] for level in sorted(levels)])
 
 
 @pytest.mark.parametrize(("of_cosine", "factor"), [(250.0, 1.0), (100.0, 2.5), (50.0, 5.0)])
@@ -439,7 +441,7 @@ def test_figure_3_has_250_times_the_cosine_whatever_the_scale(of_cosine, factor)
     draw = partial(draw_visual_words, run, CORPUS, {"CLIPScore": of_cosine}, looks(STYLE, ["CLIPScore"]), STYLE)
     (axis,) = drawn(draw).axes
     (handle,), (label,) = axis.get_legend_handles_labels()
-    assert label == "CLIPScore (250 cos)"
+    assert (label, axis.get_ylabel()) == ("CLIPScore", "matching score (250 cos)")
     assert [*handle.lines[0].get_ydata()] == pytest.approx([factor * value for value in values.values()])
 
 

@@ -14,7 +14,7 @@ from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.published import Published
 from captionlab.reporting.runs.reproduction import Reproduction
-from captionlab.reporting.runs.values import Coordinates
+from captionlab.reporting.runs.values import Coordinates, link_of
 from captionlab.reporting.tables.evaluation_table import evaluation_table
 from captionlab.reporting.tables.sheets import Sheet
 
@@ -29,11 +29,11 @@ def state_of(link: str) -> dict[str, str]:
 def test_an_address_says_what_is_shown_and_nothing_else():
     link = captions_link("a&b", "me", "main", "P@1", "clip", "100 file-order", "other")
     assert state_of(link) == {
-        "corpus": "a&b", "a": "me", "b": "other", "evaluation": "main", "measure": "P@1", "by": "clip",
-        "among": "100 file-order", "order": "difference",
+        "corpus": "a&b", "a": "me", "b": "other", "evaluation": "main", "metric": "P@1", "retriever": "clip",
+        "candidates": "100 file-order", "order": "difference",
     }  # fmt: skip
     assert state_of(captions_link("c", "me", "main", "CIDEr")) == {
-        "corpus": "c", "a": "me", "evaluation": "main", "measure": "CIDEr"
+        "corpus": "c", "a": "me", "evaluation": "main", "metric": "CIDEr"
     }  # fmt: skip
 
 
@@ -45,11 +45,15 @@ def test_every_number_of_the_evaluation_leads_to_its_captions():
         "corpus": "corpus",
         "captioner": "a",
         "evaluation": "evaluation",
-        "metric": "measure",
-        "retriever": "by",
-        "candidates": "among",
+        "metric": "metric",
+        "retriever": "retriever",
+        "candidates": "candidates",
     }
-    expected = [{to: r[name] for name, to in names.items() if r[name]} for r in rows]
+    expected = [
+        {to: r[name] for name, to in names.items() if r[name]}
+        | {"printed": "{value:.{0}f} [{ci_low:.{0}f}, {ci_high:.{0}f}]".format(1 if r["retriever"] else 2, **r)}
+        for r in rows
+    ]
     assert sorted(map(repr, map(sorted, map(dict.items, links)))) == sorted(
         map(repr, map(sorted, map(dict.items, expected)))
     )
@@ -58,9 +62,14 @@ def test_every_number_of_the_evaluation_leads_to_its_captions():
 def test_a_number_of_a_paper_leads_to_its_captions_and_a_missing_one_nowhere():
     run = Reproduction(BLOCK, LINEAGE).run([retrieved("tuned", "coco", 84.0), row("tuned", "coco", "CIDEr", 60.0)])
     ours, theirs = Sheet(run, PROVENANCE).value(Coordinates("tuned", "coco", "P@1", "clip-a"))
-    assert state_of(ours.link)["among"] == "100 file-order"
+    assert state_of(ours.link)["candidates"] == "100 file-order"
     assert theirs.link == ""
     assert Sheet(run, PROVENANCE).value(Coordinates("people", "coco", "CIDEr"))[0].link == ""
+
+
+def test_a_mean_over_trainings_leads_to_itself():
+    state = state_of(link_of({**row("tuned", "coco", "CIDEr", 60.0), "seeds": 3}))
+    assert (state["a"], state["metric"], state["seeds"]) == ("tuned", "CIDEr", "3")
 
 
 def test_a_difference_leads_to_both_captioners():
@@ -76,8 +85,8 @@ def test_a_difference_of_roles_leads_to_their_first_trainings():
     run = ProbingRun([], [], Published("paper", {}), block, spoken=spoken)
     state = state_of(run.link(Coordinates("UNITER", "coco", "score", "UNITER"), "CE"))
     assert state == {
-        "corpus": "coco", "evaluation": "main", "a": "fc-uniter", "b": "fc", "measure": "score", "by": "toy-uniter",
-        "order": "difference",
+        "corpus": "coco", "evaluation": "main", "a": "fc-uniter", "b": "fc", "metric": "score",
+        "retriever": "toy-uniter", "order": "difference",
     }  # fmt: skip
     assert run.link(Coordinates("UNITER", "coco", "score", "UNITER"), "constructed") == ""
     assert run.link(Coordinates("UNITER", "coco", "score", "UNITER", "replacement"), "CE") == ""
@@ -88,7 +97,7 @@ def test_rows_of_the_scenes_papers_first_table_lead_to_their_captions_and_attent
     run = scenes_run(values, labels={"vinvl": "pretrained", "scened@8": "8"})
     table = metrics_table(run, PROVENANCE)
     links = [state_of(c.link) for block in table.blocks for cells in block.rows for c in cells if c.link]
-    shared = {"corpus": "corpus", "evaluation": "main", "measure": "CIDEr"}
+    shared = {"corpus": "corpus", "evaluation": "main", "metric": "CIDEr", "printed": "60.0 [55.0, 65.0]"}
     assert links == [{**shared, "a": "vinvl"}, {**shared, "a": "scened@8"}]
     assert run.link(run.place("attention", "pretrained", "deviation")) == ""
 
@@ -103,7 +112,7 @@ def test_the_evidence_of_a_claim_leads_to_both_captioners():
     [[link]] = [links for block in table.blocks for cells in block.rows for cell in cells for links in cell.links]
     assert link.text == "captions"
     state = state_of(link.address)
-    assert [state[name] for name in ("a", "b", "corpus", "measure", "order")] == [
+    assert [state[name] for name in ("a", "b", "corpus", "metric", "order")] == [
         "tuned",
         "clipcap",
         "coco",

@@ -40,7 +40,8 @@ SEEDED = [
     if "seeds" in block and block.get("family") != "constructed"
 ]  # fmt: skip
 JUDGED = ("nlg", "clipscore", "alignment", "chair", "amber", "diversity", "questions", "sacrebleu", "command-words")
-TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv")
+TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv", "own_mine.csv", "own_mine.tex", "make_table.html")
+CHOICE = {"captioners": ["constructed", "given"], "corpora": ["coco"], "evaluations": ["main"]}
 # A metric that gives each caption its number of characters, without a library.
 COUNT = """
 import json, sys
@@ -104,7 +105,10 @@ def write_data(folder: Path) -> None:
     write_amber(folder, images)
     write_arpa(train([text.lower().split() for text in texts]), folder / "given.arpa")
     (folder / "count.py").write_text(COUNT)
+    (folder / "own.yaml").write_text(yaml.safe_dump({**CHOICE, "metrics": [{"metric": "CIDEr"}]}))
     write_questions(folder, images)
+    halves = [f"{image.image_id},{'first' if place % 2 else 'second'}\n" for place, image in enumerate(images)]
+    (folder / "halves.csv").write_text("".join(["image_id,half\n", *halves]), encoding="utf-8")
     with open(folder / "given.csv", "w", encoding="utf-8", newline="") as file:
         rows = [(image.image_id, image.captions[-1]) for image in images if image.split == "test"]
         csv.writer(file).writerows([("image_id", "caption"), *rows])

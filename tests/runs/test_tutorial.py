@@ -130,7 +130,7 @@ def test_three_lines_run_that_captioner_and_what_reads_it(reader):
         assert words in why
     assert jobs["generate_captions"][:2] == ["1", "toy-discritune-coco/main"]
     assert not jobs.keys() & {"render_toyworld", "import_encoder", "embed_images", "import_captioner"}
-    comparison = (reader.folder / "data/comparison.md").read_text()
+    comparison = (reader.folder / "runs/before-and-after/tables/parameters.md").read_text()
     assert "config.optimizer.steps" in comparison
     assert "Nothing would run" in reader.shell(f"./lab status {changed}").stdout
 

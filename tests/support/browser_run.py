@@ -11,6 +11,8 @@ from support.running import run_script
 
 from captionlab.evaluation.metrics.judge.metric import SCORES
 from captionlab.evaluation.metrics.nlg.metric import NLG
+from captionlab.evaluation.schemas import SLICED_IMAGES
+from captionlab.jobs.provenance import Job, working_on
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
 from captionlab.storage.tables import write_table
@@ -59,6 +61,12 @@ def cider_of(captioner: str, number: int) -> float:
     return (number * 7 + len(captioner)) % 11 / 10
 
 
+def bleu_counts_of(captioner: str, number: int) -> list[int]:
+    """Counts of BLEU of a caption, which give the corpus another BLEU than the mean of its captions, 50."""
+    matches = 1 + (number + len(captioner)) % 5
+    return [5, 6, 5, 4, 3, 2, matches, min(matches, 4), min(matches, 3), min(matches, 2)]
+
+
 def image_row(name: str, position: int, split: str = "test", path: Path | None = None) -> dict[str, Any]:
     """A row of IMAGES."""
     missing = dict.fromkeys(("offset", "length", "data", "image_set"))
@@ -101,7 +109,9 @@ def write_captioner(folder: Path, captioner: str) -> list[dict[str, Any]]:
             key = {"corpus": corpus, "image_id": image_id(number), "caption_index": 0}
             said.append({**key, "caption": text_of(captioner, number), "log_prob": None, "confidence": None})
             if corpus == "world":
-                scored.append({**other, **key, "captioner": captioner, "cider": cider_of(captioner, number)})
+                counts = bleu_counts_of(captioner, number)
+                scores = {"captioner": captioner, "cider": cider_of(captioner, number), "bleu_counts": counts}
+                scored.append({**other, **key, **scores})
                 found = {"rank": rank_of(captioner, number), "chosen": image_id(chosen_by(captioner, number))}
                 ranks.append({**key, "retriever": "clip", "protocol": "file-order", "candidates": 4, **found})
     write_table(folder / paths.captions(captioner, "main"), GENERATED, said)
@@ -138,8 +148,47 @@ def write_comparisons(folder: Path) -> Path:
     return path
 
 
-def build(folder: Path, page: Path) -> Path:
-    """The browser of this run, below a folder."""
+def write_slices(folder: Path) -> Path:
+    """Write the weather in images of the world, of the first one none, and a scene, which is no column of the user."""
+    rows = [
+        {
+            "corpus": "world",
+            "by": "weather",
+            "slice": "rain: heavy" if number < 4 else "sun",
+            "image_id": image_id(number),
+        }
+        for number in range(1, IMAGES_OF["world"])
+    ]
+    path = folder / "slices" / "main.parquet"
+    write_table(path, SLICED_IMAGES, [*rows, {**rows[0], "by": "scene", "slice": "road"}])
+    return path
+
+
+def summarise(folder: Path, captions: list[Path], scores: dict[str, list[Path]]) -> None:
+    """Write the summary of this run, and comparisons, as the workflow does, with their provenance."""
+    outputs = {name: folder / paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
+    params = {
+        "tables": list(scores),
+        "evaluations": {"main": {"decoding": "beam5", "splits": dict.fromkeys(IMAGES_OF, "test")}},
+        "unreferenced": [],
+        "lineage": {name: {"parent": block["parent"]} for name, block in CAPTIONERS.items()},
+        "factors": {"judges.clair": 100.0},
+        "bounds": {"judges.clair": (0.0, 100.0)},
+        "ends": {},
+        "pairs": {"main": [["foreign", "parent"]]},
+        "trainings": {"tuned": ["tuned", "foreign"]},
+        "seed": 0,
+    }
+    inputs = [str(path) for path in [*captions, *(path for files in scores.values() for path in files)]]
+    log, rule = str(folder / paths.log("summarise_evaluation")), "summarise_evaluation"
+    for path in outputs.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with working_on(Job(rule, log, {}, params, inputs, [str(path) for path in outputs.values()])):
+        run_script(rule, {**scores, "captions": captions}, outputs, **params)
+
+
+def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
+    """The browser of this run, below a folder; with `compared`, the comparisons are computed, else they are made up."""
     folder.mkdir(exist_ok=True)
     for corpus, images in IMAGES_OF.items():
         write_corpus(folder, corpus, images)
@@ -162,27 +211,35 @@ def build(folder: Path, page: Path) -> Path:
         "candidates": 4,
         "seed": 0,
     }
+    captions = [folder / paths.captions(one, "main") for one in CAPTIONERS]
+    scores = {
+        "nlg": [folder / paths.nlg("main")],
+        "retrieval": [folder / paths.evaluation("retrieval", one, "main") for one in CAPTIONERS],
+        "judge": [write_judge(folder)],
+    }
+    summarise(folder, captions, scores)
     run_script(
         "build_browser",
         {
-            "captions": [folder / paths.captions(one, "main") for one in CAPTIONERS],
-            "nlg": [folder / paths.nlg("main")],
-            "judge": [write_judge(folder)],
-            "comparisons": write_comparisons(folder),
-            "retrieval": [folder / paths.evaluation("retrieval", one, "main") for one in CAPTIONERS],
+            "captions": captions,
+            **scores,
+            "summary": folder / paths.reporting("summary.parquet"),
+            "comparisons": folder / paths.reporting("comparisons.parquet") if compared else write_comparisons(folder),
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},
+            "slices": [write_slices(folder)],
             "page": sorted(page.iterdir()),
         },
         [folder / paths.BROWSER],
         threads=2,
         shown={
-            "tables": ["nlg", "retrieval", "judge"],
+            "tables": list(scores),
             "evaluations": {"main": place},
             "corpora": list(IMAGES_OF),
             "splits": dict.fromkeys(IMAGES_OF, "test"),
             "captioners": CAPTIONERS,
             "training": ["train-texts"],
+            "sliced": {"main": ["weather"]},
             "factors": {"judges.clair": 100.0},
         },
         about={"config": "made-up", "seed": 1, "toy": False, "caveats": []},

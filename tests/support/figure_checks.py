@@ -31,15 +31,19 @@ def assert_readable(figure: Figure, width: str) -> None:
     wide, high = figure.get_size_inches()
     assert wide == STYLE.widths[width]
     assert high < 9.5  # inches of a page
-    left, bottom, right, top = figure.get_tightbbox().extents
+    written = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert min(text.get_fontsize() for text in written) >= 6
+    with looking(STYLE):  # letters as wide as in print
+        left, bottom, right, top = figure.get_tightbbox().extents
+        places = [
+            [(text.get_text(), text.get_window_extent()) for text in axis.texts if text.get_text()]
+            for axis in figure.axes
+        ]
     assert min(left, bottom) > -0.02, "something is cut off on the left or below"
     assert right < wide + 0.02, "something is cut off on the right"
     assert top < high + 0.02, "something is cut off above"
-    written = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
-    assert min(text.get_fontsize() for text in written) >= 6
-    for axis in figure.axes:
-        places = [(text.get_text(), text.get_window_extent()) for text in axis.texts if text.get_text()]
-        for (one, first), (other, second) in combinations(places, 2):
+    for of_axis in places:
+        for (one, first), (other, second) in combinations(of_axis, 2):
             assert not Bbox.intersection(first.shrunk(0.9, 0.9), second.shrunk(0.9, 0.9)), f"{one!r} lies on {other!r}"
 
 

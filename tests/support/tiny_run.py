@@ -29,7 +29,7 @@ def write_run(folder: Path) -> None:
     """Write results of a model and of people for an evaluation, and samples of the model for another one."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(folder):
-        _job(
+        recorded_job(
             "render_toyworld",
             [],
             {table: paths.corpus(table, CORPUS) for table in TABLES},
@@ -50,7 +50,7 @@ def write_run(folder: Path) -> None:
         _summarise()
 
 
-def _job(rule: str, inputs: Files, outputs: Files, wildcards: Mapping[str, str], **params: Any) -> None:
+def recorded_job(rule: str, inputs: Files, outputs: Files, wildcards: Mapping[str, str], **params: Any) -> None:
     """Run the script of a rule, and record its provenance as a job of Snakemake does."""
     read, made = _flat(inputs), _flat(outputs)
     log = paths.log("/".join([rule, *wildcards.values()]))
@@ -73,7 +73,7 @@ def _embed() -> None:
     config, weights = (paths.encoder(name, encoder=ENCODER) for name in ("config.json", "model.safetensors"))
     inputs = {"images": paths.corpus("images", CORPUS), "config": config, "weights": weights}
     wildcards = {"encoder": ENCODER, "corpus": CORPUS, "shard": "0-of-1"}
-    _job("embed_images", inputs, [_features()], wildcards, patches=False, split=None)
+    recorded_job("embed_images", inputs, [_features()], wildcards, patches=False, split=None)
 
 
 def _caption(evaluation: str) -> None:
@@ -83,7 +83,7 @@ def _caption(evaluation: str) -> None:
     params = {"corpora": [CORPUS], "splits": ["test"], "seed": 3, "shard": "0-of-1"}
     decoding = read_decoding(DECODINGS[evaluation]).model_dump(exclude_none=True)
     wildcards = {"captioner": CAPTIONER, "evaluation": evaluation}
-    _job("generate_captions", inputs, [paths.captions(**wildcards)], wildcards, decoding=decoding, **params)
+    recorded_job("generate_captions", inputs, [paths.captions(**wildcards)], wildcards, decoding=decoding, **params)
 
 
 def _retrieve(captioner: str) -> None:
@@ -96,7 +96,7 @@ def _retrieve(captioner: str) -> None:
     params: dict[str, Any] = {"config": {"candidate_sets": "random", "candidates": 4}, "corpora": [CORPUS], "seed": 3}
     wildcards = {"captioner": captioner, "evaluation": EVALUATION}
     output = [paths.evaluation("retrieval", captioner, EVALUATION)]
-    _job("retrieve_images", inputs, output, wildcards, splits=["test"], retrievers=[ENCODER], **params)
+    recorded_job("retrieve_images", inputs, output, wildcards, splits=["test"], retrievers=[ENCODER], **params)
 
 
 def _summarise() -> None:
@@ -108,9 +108,12 @@ def _summarise() -> None:
     outputs = {name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
     context = {EVALUATION: {"decoding": "beam3", "splits": {CORPUS: "test"}}}
     others: dict[str, Any] = {"factors": {}, "bounds": {}, "unreferenced": [], "ends": {}}
+    others["tables"] = ["retrieval"]
     # People as the parent, so that there is a comparison.
     others["lineage"] = {CAPTIONER: {"parent": "human"}, "human": {"parent": None}}
-    _job("summarise_evaluation", inputs, outputs, {}, evaluations=context, seed=1, trainings={}, pairs={}, **others)
+    recorded_job(
+        "summarise_evaluation", inputs, outputs, {}, evaluations=context, seed=1, trainings={}, pairs={}, **others
+    )
     tables = [paths.table(f"evaluation.{ending}") for ending in ("csv", "html", "md")]
     provenance = {"config": "tiny", "seed": 1, "versions": {}}
-    _job("collect_evaluation", outputs, {"tables": tables}, {}, humans=["human"], provenance=provenance)
+    recorded_job("collect_evaluation", outputs, {"tables": tables}, {}, humans=["human"], provenance=provenance)

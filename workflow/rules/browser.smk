@@ -55,7 +55,14 @@ def shown_files(wildcards):
         "scenes": [f"results/corpora/{corpus}/scene_captions.parquet" for corpus in corpora],
         "training_images": [f"results/corpora/{corpus}/images.parquet" for corpus in learned],
         "training_captions": [f"results/corpora/{corpus}/captions.parquet" for corpus in learned],
+        "slices": [f"results/slices/{evaluation}.parquet" for evaluation in columns_of_slices()],
     }
+
+
+def columns_of_slices():
+    """Return the columns of the user that each evaluation is sliced by, of the evaluations with such columns."""
+    columns = {name: [by for by in sliced_by(name) if by not in OWN_SLICES] for name in sliced_evaluations()}
+    return {name: of_evaluation for name, of_evaluation in columns.items() if of_evaluation}
 
 
 def shown(wildcards):
@@ -67,6 +74,7 @@ def shown(wildcards):
         "splits": {corpus: settings.corpora[corpus].evaluation_split for corpus in shown_corpora()},
         "captioners": shown_captioners(),
         "training": training_corpora(),
+        "sliced": columns_of_slices(),
         "factors": graph.score_factors(),
     }
 
@@ -79,6 +87,7 @@ rule build_browser:
     """
     input:
         unpack(shown_files),
+        summary="results/reporting/summary.parquet",
         comparisons="results/reporting/comparisons.parquet",
         page=[
             own(f"{ROOT}/resources/browser/{path.name}") for path in sorted((ROOT / "resources" / "browser").iterdir())

@@ -62,6 +62,7 @@ rule summarise_evaluation:
             "scipy",
             loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
         ),
+        tables=lambda wildcards: list(graph.score_tables()),
         evaluations=lambda wildcards: evaluation_contexts(),
         unreferenced=undescribed_corpora,
         lineage=lambda wildcards: graph.lineage(),
@@ -483,6 +484,7 @@ def measured_tables():
     asked = {
         "evaluation": evaluation_contexts(),
         "differences": are_compared(),
+        "slices": sliced_evaluations(),
         "claims": papers_of_config(),
         "reproduction": papers_of_config(),
         "validity": settings.validity,
@@ -496,6 +498,8 @@ def measured_tables():
     return [
         *(rules.collect_language_tables.output.tables if settings.language else []),
         *expand("results/reporting/{name}.{ending}", name=names, ending=["csv", "md", "html"]),
+        *expand("results/reporting/own_{name}.{ending}", name=settings.own_tables, ending=FORMATS),
+        *(["results/reporting/make_table.html"] if evaluation_contexts() else []),
         *chain.from_iterable(paper.tables for paper in papers.values()),
     ]
 
@@ -585,6 +589,13 @@ def pages():
             "file": "results/browser/index.html",
             "title": "The browser of captions",
             "sentence": "Every image with what people and captioners said of it, found or not, and how it was scored.",
+        }
+    if graph.described_models(trained=True):
+        yield {
+            "made": "results/training",
+            "file": "results/training/index.html",
+            "title": "Trainings and models",
+            "sentence": "Curves and captions over time of every training, model cards, and the line to each model.",
         }
     if participants():  # what tables need of the study is made already
         yield {

@@ -1,31 +1,18 @@
 """Compute every metric of every evaluation, and differences from parents and from the end of the finetuning."""
 
-from captionlab.evaluation.devices import device_note, devices_of
-from captionlab.evaluation.summary import Job, comparison_columns, scored_in, summary_columns
-from captionlab.jobs.progress import progress
+from captionlab.evaluation.devices import device_note
+from captionlab.evaluation.results import read_results
+from captionlab.evaluation.summary import comparison_columns, summary_columns
 from captionlab.jobs.scripting import script
-from captionlab.plugins import module, work_module
-from captionlab.storage import paths
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_metadata, write_table
 
 
 @script
 def main(snakemake):
-    params, captions = snakemake.params, {paths.captioner_of(path): path for path in snakemake.input.captions}
-    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
-    results = []
-    for name, files in scores.items():
-        table = module(work_module("evaluation.metrics", name))
-        for path in progress(files, f"tables of {name}", len(files)):
-            for captioner, evaluation in scored_in(path):
-                context = params.evaluations[evaluation]
-                made = captions[captioner, evaluation]
-                # Captions from files and people are evaluated beside generated captions, but no decoding made them.
-                decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
-                of_scorers = {"factors": params.factors, "bounds": params.bounds}
-                job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), **of_scorers)
-                results += table.results(job, path, params.seed)
+    params = snakemake.params
+    scores = {name: snakemake.input[name] for name in params.tables}
+    results = [*read_results(scores, snakemake.input.captions, dict(params.items()))]
     every = [path for files in scores.values() for path in files]
     # Metadata of the tables of scores, for the footers.
     notes = device_note([*snakemake.input.captions, *every])

@@ -11,16 +11,19 @@ from typing import Any
 
 from captionlab.browser.captions import AllCaptions, evaluation_columns, read_captions
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
+from captionlab.browser.numbers import Numbers, read_files_behind
+from captionlab.config.families import score_tables
 from captionlab.evaluation.metrics.retrieval.metric import drawn
+from captionlab.evaluation.schemas import SLICED_IMAGES
+from captionlab.evaluation.slices import length_ranges
 from captionlab.storage.files import replacing_folder
-from captionlab.storage.schemas import COMPARISONS
+from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_table
 
 RANDOM = "random"
-# What the page shows of a row of COMPARISONS.
-DIFFERENCE = (
-    "captioner", "against", "metric", "retriever", "candidates", "difference", "ci_low", "ci_high", "p_holm",
-)  # fmt: skip
+# By column of the user: the value of each image.
+ColumnValues = Mapping[str, Mapping[str, str]]
+THUMBNAILS = "thumbnails"  # folder of the thumbnails, which has a folder for each corpus
 
 
 def build(
@@ -28,16 +31,24 @@ def build(
 ) -> None:
     """Write the browser of a run to `directory`, which appears at once when it is complete.
 
-    `page` lists the files of the page itself. `inputs` has the tables: `captions`, `comparisons`, tables of scores by
-    the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, and tables of training
-    corpora in the order of `params["training"]`.
+    `page` lists the files of the page itself. `inputs` has the tables: `captions`, `summary`, `comparisons`, tables of
+    scores by the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, tables of training
+    corpora in the order of `params["training"]`, and `slices` in the order of `params["sliced"]`, which has the columns
+    of the user that each evaluation is sliced by.
     """
-    differences = read_table(inputs["comparisons"], COMPARISONS).to_pylist()
+    summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
     tables = {name: inputs[name] for name in params["tables"]}
+    facts = {name: of_table for name, of_table in score_tables().items() if name in tables}
+    files_behind = read_files_behind(inputs["captions"], tables)
+    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), files_behind, tables, facts)
     said = read_captions(inputs["captions"], tables, params["factors"])
+    values = {
+        evaluation: column_values(path, columns)
+        for (evaluation, columns), path in zip(params["sliced"].items(), inputs["slices"], strict=True)
+    }
     trained_on = zip(params["training"], inputs["training_images"], inputs["training_captions"], strict=True)
     words = {corpus: training_words(images, captions) for corpus, images, captions in trained_on}
-    known = {name: _known(block["trained"], words) for name, block in params["captioners"].items()}
+    known = {name: known_to(block["trained"], words) for name, block in params["captioners"].items()}
     with replacing_folder(directory) as partial:
         for file in page:
             shutil.copyfile(file, partial / Path(file).name)
@@ -45,39 +56,40 @@ def build(
         for number, corpus in enumerate(params["corpora"]):
             files = {name: inputs[name][number] for name in ("images", "captions_of_corpora", "objects", "scenes")}
             files |= {"captions": files.pop("captions_of_corpora"), "scene_captions": files.pop("scenes")}
-            here = [row for row in differences if row["corpus"] == corpus and row["seeds"] == 1]
-            shown.append(write_corpus(partial, corpus, files, said, known, here, params, threads))
-        about = {"captioners": params["captioners"], "folder": OF_FOLDER, **params["about"]}
-        # No corpus can have this name.
-        write_script(partial / "data" / "_run.js", "_run", {**about, "corpora": shown})
+            images = images_of(files, params["splits"][corpus])
+            images |= write_thumbnails(files["images"], images["id"], partial / THUMBNAILS / corpus, threads)
+            columns = {name: of_corpora.get(corpus, {}) for name, of_corpora in values.items()}
+            shown.append(write_corpus(partial, corpus, images, said, known, numbers, columns, params))
+        write_run(partial, shown, params)
 
 
 def write_corpus(
     folder: Path,
     corpus: str,
-    files: Mapping[str, str],
+    images: Mapping[str, Any],
     said: AllCaptions,
     known: Mapping[str, frozenset[str] | None],
-    differences: Sequence[Mapping[str, Any]],
+    numbers: Numbers,
+    values: Mapping[str, ColumnValues],
     params: Mapping[str, Any],
-    threads: int,
 ) -> dict[str, Any]:
-    """Write the data and thumbnails of a corpus, and return its entry for the list of corpora.
+    """Write the data of a corpus, and return its entry for the list of corpora.
 
-    `differences` are the rows of COMPARISONS of single trainings on the corpus.
+    `images` has the columns of `images_of` and of `write_thumbnails`. `values` has, by evaluation, the values of images
+    in columns of the user.
     """
     split = params["splits"][corpus]
-    images = images_of(files, split)
     places = {image: place for place, image in enumerate(images["id"])}
-    images |= write_thumbnails(files["images"], images["id"], folder / "thumbnails" / corpus, threads)
     evaluations = []
     for name, block in params["evaluations"].items():
         if corpus not in block["corpora"]:
             continue
         spoken = {who: said[name, corpus, who] for who in block["captioners"] if (name, corpus, who) in said}
         columns = evaluation_columns(spoken, places, known)
-        compared = [{key: row[key] for key in DIFFERENCE} for row in differences if row["evaluation"] == name]
-        evaluations.append({**block, "name": name, "differences": compared, **columns})
+        slices = {
+            column: [by_image.get(image) for image in images["id"]] for column, by_image in values.get(name, {}).items()
+        }
+        evaluations.append({**block, "name": name, "numbers": numbers.of(name, corpus), "slices": slices, **columns})
         if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
             write_candidates(folder, corpus, name, len(places), columns["copy"], block)
     write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})
@@ -85,6 +97,23 @@ def write_corpus(
     of_evaluations = [{"name": e["name"], "captioners": [one["name"] for one in e["captioners"]]} for e in evaluations]
     counts = {"images": len(places), "captions": captions}
     return {"name": corpus, "split": split, **counts, "evaluations": of_evaluations}
+
+
+def column_values(path: str, columns: Sequence[str]) -> Mapping[str, ColumnValues]:
+    """Return, by corpus, the values of images in columns of the user, from a table of SLICED_IMAGES."""
+    values: dict[str, dict[str, dict[str, str]]] = {}
+    for row in read_table(path, SLICED_IMAGES).to_pylist():
+        if row["by"] in columns:
+            values.setdefault(row["corpus"], {}).setdefault(row["by"], {})[row["image_id"]] = row["slice"]
+    return values
+
+
+def write_run(folder: Path, corpora: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> None:
+    """Write what the page says of the run, with the entries of its corpora."""
+    lengths = [{"name": one.name, "from": one.shortest, "to": one.longest} for one in length_ranges()]
+    about = {"captioners": params["captioners"], "folder": OF_FOLDER, "lengths": lengths, **params["about"]}
+    # No corpus can have this name.
+    write_script(folder / "data" / "_run.js", "_run", {**about, "corpora": corpora})
 
 
 def write_candidates(
@@ -105,6 +134,6 @@ def write_script(path: Path, name: str, data: Any) -> None:
     path.write_text(f"captionlab({json.dumps(name)},{text});\n", encoding="ascii")
 
 
-def _known(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
+def known_to(trained: Sequence[str], words: Mapping[str, set[str]]) -> frozenset[str] | None:
     """Return the words of the corpora that a captioner was trained on, or None if these corpora are unknown."""
     return frozenset().union(*(words[corpus] for corpus in trained)) if trained else None

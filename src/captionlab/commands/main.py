@@ -13,7 +13,9 @@ from captionlab.jobs.failures import explanation
 COMMANDS = {
     "score": "score files of captions against references",
     "compare": "test the differences between files of captions",
+    "compare-runs": "show finished runs side by side, as a static site",
     "tables": "make the tables of a config",
+    "number": "compute a number of a run again",
     "status": "show what a config has made and what would run",
     "try": "make tables of a folder of photographs",
     "data": "show and fetch the data that a config lacks",

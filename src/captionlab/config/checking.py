@@ -108,7 +108,8 @@ def _said(config: Block, where: str, place: KeyPath, error: ErrorDetails) -> Ite
 
 
 def _other_kind(error: ErrorDetails) -> bool:
-    is_type = error["type"].endswith("_type") or (error["type"] == "literal_error" and isinstance(error["input"], list))
+    is_block = isinstance(error["input"], list | Mapping)
+    is_type = error["type"].endswith("_type") or (error["type"] == "literal_error" and is_block)
     return is_type and "[key]" not in error["loc"]
 
 

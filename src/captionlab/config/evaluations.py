@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Len
 from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints
@@ -20,6 +20,21 @@ Retrievers = Annotated[
 # Two captioners, of which the first is compared with the second. Names of blocks with `seeds` stand for all trainings.
 Pair = Annotated[list[Annotated[str, Ref("captioners")]], Len(2, 2), Unique()]
 ALL_PAIRS = "all-pairs"
+
+
+class SliceColumn(Model):
+    """A column of a file of the user, by whose values images are sliced."""
+
+    file: FilePath = Field(
+        description="file with a header and a row for each image, separated by commas, semicolons or tabs; its column "
+        "image_id has the ids of images"
+    )
+    column: Text = Field(description="name of the column; the images with a value are a slice")
+
+
+OwnSlices = Literal["scene", "object", "length"]
+OWN_SLICES: tuple[str, ...] = get_args(OwnSlices)
+Slices = Annotated[list[OwnSlices | SliceColumn], Len(1), Unique()]
 
 
 class Decoding(Model):
@@ -143,6 +158,11 @@ class Evaluation(Model):
         description="pairs of its captioners whose differences are tested, or `all-pairs`; captioners with `seeds` are "
         "compared seed by seed; by default, captioners are compared with their parents alone",
     )
+    slices: Slices | None = Field(
+        None,
+        description="what the table `slices` has every metric by: scene and object, as annotated in the corpora, "
+        "length, which is the number of words of a caption, or a column of a file; no slices by default",
+    )
     shards: PositiveInt = Field(
         1,
         description="number of jobs in which a captioner describes its images; samples depend on it, other captions do "
@@ -150,7 +170,11 @@ class Evaluation(Model):
     )
 
     def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a sentence for each pair that cannot be compared."""
+        """Yield a sentence for each pair that cannot be compared, and for each column that cannot be told apart."""
+        names = [one if isinstance(one, str) else one.column for one in self.slices or ()]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1 or (name in OWN_SLICES and name not in (self.slices or ())):
+                yield f"{{place}}.slices: {name!r} has two meanings; rename the column, or keep one"
         for place, pair in enumerate(self.pairs):
             if absent := [name for name in pair if name not in self.captioners]:
                 yield f"{{place}}.compare has {absent[0]!r}, which is not among its captioners; add it there"

@@ -1,6 +1,8 @@
 """Facts of a table of scores of captions, which the graph reads."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal
 
 MetricInput = Literal[
@@ -16,6 +18,19 @@ MetricInput = Literal[
     "questions",
 ]
 
+# How a value of a corpus is made from its captions: their mean, the share of captions that count, the share of items
+# of captions that count, a formula of sums over captions, or a count of different words.
+Computation = Literal["mean", "share", "items", "corpus", "distinct"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The definition of a metric: a sentence, the unit of its printed values, and how a corpus has its value."""
+
+    sentence: str
+    unit: str
+    computation: Computation
+
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
@@ -23,6 +38,9 @@ class MetricFacts:
 
     place: int
     """rank of its metrics among the metrics of other tables"""
+    metrics: Mapping[str, Definition] = field(default_factory=dict)
+    """definitions of its metrics by their printed names; {block} stands for the name of the block of the config that
+    the table is of, and * for any other name"""
     taken: tuple[str, ...] = ()
     """names of its metrics that a command of the config could have, too: in lower-case letters, digits and hyphens"""
     asks: tuple[str, ...] = ()
@@ -46,3 +64,13 @@ class MetricFacts:
     """minutes of a job"""
     gpu: int = 0
     """GPUs of a job"""
+
+    def definition(self, metric: str, blocks: Sequence[str] = ()) -> Definition | None:
+        """Return the definition of a metric by its printed name, or None if the table does not define it.
+
+        `blocks` are the names of the blocks of the config that have a table each.
+        """
+        for name, definition in self.metrics.items():
+            if any(fnmatchcase(metric, name.replace("{block}", block)) for block in (blocks or [""])):
+                return definition
+        return None

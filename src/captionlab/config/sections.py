@@ -122,6 +122,11 @@ class Sections(Model):
     venue: VenueName = Field(
         "acl", description="conference, or slides, whose widths and fonts figures have (config/plotting.yaml)"
     )
+    own_tables: dict[Name, FilePath] = Field(
+        {},
+        description="tables of your own: the name of each, and the file of its choice, which the page "
+        "`results/tables/make_table.html` writes",
+    )
     language: Language | None = None
     study: Study | None = None
     validity: Validity | None = None

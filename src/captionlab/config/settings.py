@@ -52,6 +52,7 @@ class Settings:
         self.judges: Mapping[str, Any] = found["judges"]
         self.comparisons: Mapping[str, Any] = found["comparisons"]
         self.questions: Mapping[str, Any] = found["questions"]
+        self.own_tables: Mapping[str, str] = config["own_tables"]
         one = walking.root()
         parts = ("language", "study", "validity", "scene_analysis")
         present = {name: typed(one.under(name), config[name]) for name in parts if config.get(name)}

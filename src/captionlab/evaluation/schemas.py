@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from captionlab.storage.schemas import CORPUS
+from captionlab.storage.schemas import CAPTIONER, CORPUS, IMAGE_ID, SUMMARY
 from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
@@ -45,4 +45,39 @@ ROLE_DIFFERENCES = TableSchema(
         _DOUBLE, "value of a nearness or non-inferiority if there is no difference; missing for others", nullable=True
     ),
     **_MEASURED,
+)
+SLICED_BY = Column(_STRING, "scene, object, length, or the name of a column of the user's file")
+SLICE = Column(_STRING, "a scene, a class of objects, a range of lengths in words, or a value of the column")
+SLICED_IMAGES = TableSchema(
+    "images of slices",
+    "an image in a slice",
+    ("corpus", "by", "slice", "image_id"),
+    corpus=CORPUS,
+    by=SLICED_BY,
+    slice=SLICE,
+    image_id=IMAGE_ID,
+)
+_OF_SUMMARY = ("corpus", "split", "evaluation", "decoding", "retriever", "candidates", "metric")
+SLICES = TableSchema(
+    "values of slices",
+    "a metric of a captioner on a slice of a corpus",
+    ("captioner", "corpus", "evaluation", "retriever", "candidates", "metric", "by", "slice"),
+    captioner=CAPTIONER,
+    **{name: SUMMARY.columns[name] for name in _OF_SUMMARY},
+    by=SLICED_BY,
+    slice=SLICE,
+    rank=Column(_INT, "rank among the slices of the captioner, corpus and metric, from 1, the worst"),
+    value=Column(_DOUBLE, "value on the images of the slice"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images"),
+    ci_high=Column(_DOUBLE, "upper end of the interval"),
+    difference=Column(
+        _DOUBLE, "value less the value on the rest of the images; missing if the rest is too small", True
+    ),
+    difference_low=Column(_DOUBLE, "lower end of the 95 % interval of the difference", True),
+    difference_high=Column(_DOUBLE, "upper end of the interval of the difference", True),
+    p_value=Column(_DOUBLE, "two-sided, of the difference", True),
+    p_holm=Column(_DOUBLE, "p-value with Holm's correction for the slices of the captioner, corpus and metric", True),
+    test=Column(_STRING, "Welch, Student or Fisher", True),
+    n=Column(_INT, "images of the slice"),
+    rest=Column(_INT, "images outside of the slice; by length, images with a caption of another length"),
 )

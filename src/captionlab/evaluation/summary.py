@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTION_KEY, COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_schema
 
+Key = TypeVar("Key")
 # Trainings of a captioner that differ by their seed, by captioner.
 Names = Mapping[str, Sequence[str]]
 # Pairs of captioners, of which the first is compared with the second.
@@ -59,7 +60,7 @@ class Metric:
         """Return the share that each image contributes (images,), or None if the metric is not a share of the captions.
 
         The share of an image is the sum of its captions that count, divided by the mean number of captions per image.
-        `sums` has columns (images, width) of `sums_of_images`.
+        `sums` has columns (images, width) of `ScoredRows.sums`.
         """
         if not self.share or self.value is not mean:
             return None
@@ -69,6 +70,33 @@ class Metric:
 def mean(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     """Return the mean (...) of a column of width 1."""
     return sums[..., 0] / captions
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """Rows of a table of scores on a corpus, each about a caption, with the columns that metrics sum up."""
+
+    images: tuple[str, ...]  # image ids in order
+    image: np.ndarray  # (rows,) position of the image of each row
+    caption: np.ndarray  # (rows,) index of the caption among the captions of its image
+    columns: Mapping[str, np.ndarray]  # each (rows, width)
+
+    def sums(self) -> dict[str, np.ndarray]:
+        """Return the sums of each column over the rows of each image, (images, width).
+
+        The column `captions` (images, 1) is the number of rows of each image.
+        """
+        sums = {}
+        for name, column in {CAPTIONS: np.ones((len(self.image), 1)), **self.columns}.items():
+            sums[name] = np.zeros((len(self.images), column.shape[1]))
+            np.add.at(sums[name], self.image, column)
+        return sums
+
+    def restricted(self, kept: np.ndarray) -> "ScoredRows":
+        """Return the rows where `kept` (rows,) is true. Images without such a row are left out."""
+        positions, image = np.unique(self.image[kept], return_inverse=True)
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return ScoredRows(tuple(self.images[one] for one in positions.tolist()), image, self.caption[kept], columns)
 
 
 @dataclass(frozen=True)
@@ -101,6 +129,8 @@ class Result:
     # If the metric is a share of the captions: (images,), captions of an image that count over captions per image.
     shares: np.ndarray | None = None
     share: bool = False  # whether the metric is a share, of the captions or of their items
+    rows: "ScoredRows | None" = None  # if the metric is a function of sums of these rows
+    formula: Metric | None = None  # of the sums
 
     @property
     def place(self) -> tuple[str, str, str | None, str | None, str]:
@@ -182,10 +212,21 @@ def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str,
     """Yield the results, by corpus, of a table with a row for each caption and a column for each metric."""
     for (corpus,), part in parts(scores, "corpus"):
         columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
-        images, sums = sums_of_images(part, columns)
-        for name, value, resampled in aggregate(sums, metrics, seed):
-            metric, of = metrics[name], (job, corpus, None, None, name, value, resampled, images, len(part))
-            yield Result(*of, metric.bounds, metric.shares(sums), metric.share)
+        yield from rows_results(job, (corpus, None, None), scored_rows(part, columns), metrics, seed)
+
+
+def rows_results(
+    job: Job,
+    place: tuple[str, str | None, str | None],
+    rows: ScoredRows,
+    metrics: Mapping[str, Metric],
+    seed: int,
+) -> Iterator[Result]:
+    """Yield the results of metrics from rows of scores; `place` is the corpus, the retriever and the candidates."""
+    sums = rows.sums()
+    for name, value, resampled in aggregate(sums, metrics, seed):
+        metric, of = metrics[name], (job, *place, name, value, resampled, rows.images, len(rows.image))
+        yield Result(*of, metric.bounds, metric.shares(sums), metric.share, rows, metric)
 
 
 def summary_columns(results: Iterable[Result], trainings: Names) -> dict[str, list[Any]]:
@@ -372,30 +413,42 @@ def _paired(results: Sequence[Result], others: Sequence[Sequence[Result]], field
     return np.asarray(np.mean(np.array([getattr(one, field) for one in results]) - np.array(means), axis=0))
 
 
+def scored_rows(table: pa.Table, columns: Mapping[str, np.ndarray]) -> ScoredRows:
+    """Return the rows of a table with the columns that metrics sum up.
+
+    The table has the columns of CAPTION_KEY. Without `caption_index`, each caption is the first one of its image.
+    """
+    images, image = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
+    numbered = "caption_index" in table.column_names
+    caption = table["caption_index"].to_numpy() if numbered else np.zeros(len(table), dtype=np.int64)
+    return ScoredRows(tuple(images), image, caption, columns)
+
+
 def sums_of_images(table: pa.Table, columns: Mapping[str, np.ndarray]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     """Return the image ids in order, and the sums of each column over the captions of each image (images, width).
 
     The column `captions` (images, 1) is the number of captions of each image.
     """
-    images, index = np.unique(np.array(table["image_id"].to_pylist(), dtype=object), return_inverse=True)
-    sums = {}
-    for name, column in {CAPTIONS: np.ones((len(index), 1)), **columns}.items():
-        sums[name] = np.zeros((len(images), column.shape[1]))
-        np.add.at(sums[name], index, column)
-    return tuple(images), sums
+    rows = scored_rows(table, columns)
+    return rows.images, rows.sums()
 
 
 def aggregate(
     sums: Mapping[str, np.ndarray], metrics: Mapping[str, Metric], seed: int
 ) -> Iterator[tuple[str, float, np.ndarray]]:
     """Yield the name, the value and the resampled values of each metric, from columns (images, width) of sums."""
+    totals = resampled_totals(sums, seed)
+    for name, metric in metrics.items():
+        values = metric.scale * metric.value(totals[metric.column], totals[CAPTIONS][:, 0])
+        yield name, float(values[0]), values[1:]
+
+
+def resampled_totals(sums: Mapping[Key, np.ndarray], seed: int) -> dict[Key, np.ndarray]:
+    """Return the total of each column (images, width) of sums, followed by its totals over samples of the images."""
     everything = np.concatenate(list(sums.values()), axis=1)
     totals = np.concatenate([everything.sum(axis=0, keepdims=True), resampled_sums(everything, seed)])
     ends = np.cumsum([column.shape[1] for column in sums.values()])
-    parts = dict(zip(sums, np.split(totals, ends[:-1], axis=1), strict=True))
-    for name, metric in metrics.items():
-        values = metric.scale * metric.value(parts[metric.column], parts[CAPTIONS][:, 0])
-        yield name, float(values[0]), values[1:]
+    return dict(zip(sums, np.split(totals, ends[:-1], axis=1), strict=True))
 
 
 def matrix(column: pa.ChunkedArray) -> np.ndarray:

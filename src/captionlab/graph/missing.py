@@ -77,12 +77,13 @@ class MissingFiles:
         models += self._named("scorers", "config", "weights", "vocabulary", "tokenizer")
         models += self._named("judges", "template")
         others = [*self._analysis_files(), *self._command_files()]
+        others += [(f"own_tables.{name}", path) for name, path in self.config["own_tables"].items()]
         yield from self._missing([*(named for named in models if named[0] not in folders), *others])
         yield from self._missing([named for named in models if named[0] in folders], "folder")
         yield from self._missing(self._named("regions", "weights", "files"), "file or folder")
         yield from self._missing(self._named("tags", "files"))
         yield from self._missing(self._named("comparisons", "prompt"))
-        yield from self._missing(self._metric_files())
+        yield from self._missing([*self._metric_files(), *self._slice_files()])
         yield from self._missing_taggers()
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
@@ -152,6 +153,13 @@ class MissingFiles:
         """Yield the files that blocks of evaluations name."""
         for place, block, facts in self._metric_blocks():
             yield from ((f"{place}.{key}", block[key]) for key in facts.files if key in block)
+
+    def _slice_files(self) -> Iterator[Named]:
+        """Yield the files by whose columns images are sliced."""
+        for name, evaluation in self.config["evaluations"].items():
+            for place, one in enumerate(evaluation.get("slices") or ()):
+                if not isinstance(one, str):
+                    yield f"evaluations.{name}.slices.{place}.file", one["file"]
 
     def _missing_taggers(self) -> Iterator[str]:
         """Yield a sentence for each spaCy model that is not installed."""

@@ -27,8 +27,8 @@ def means(rows: Iterable[Row]) -> list[Row]:
 
 def link_of(row: Row, against: str | None = None) -> str:
     """Return the address of the captions behind a row of SUMMARY; for a mean over trainings, of the first training."""
-    by, among = row["retriever"], row["candidates"]
-    return captions_link(row["corpus"], row["captioner"], row["evaluation"], row["metric"], by, among, against)
+    place = (row["corpus"], row["captioner"], row["evaluation"], row["metric"], row["retriever"], row["candidates"])
+    return captions_link(*place, against, row["seeds"])
 
 
 def trainings(number: int) -> str:

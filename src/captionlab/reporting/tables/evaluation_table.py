@@ -1,6 +1,6 @@
 """General table of a run: every metric of every captioner on every corpus, independent of papers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
@@ -22,6 +22,15 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 
 
+def metrics_of(summary: Iterable[Row]) -> list[tuple[str | None, str | None, str]]:
+    """Return retriever, candidates and name of each metric in rows of SUMMARY.
+
+    Text metrics come first, and the metrics of a retriever stand side by side.
+    """
+    found = dict.fromkeys((row["retriever"], row["candidates"], row["metric"]) for row in summary)
+    return sorted(found, key=lambda one: (one[0] or "", one[1] or "", not one[0] and one[2] not in OF_REFERENCES))
+
+
 def evaluation_table(
     summary: Sequence[Row], comparisons: Sequence[Row], humans: Collection[str], provenance: Mapping[str, Any]
 ) -> Table:
@@ -30,9 +39,7 @@ def evaluation_table(
     `humans` are the captioners whose captions were written by people. `comparisons` are rows of COMPARISONS, which are
     records only: `against` is the captioner whose value is subtracted.
     """
-    scored_by = list(dict.fromkeys((r["retriever"], r["candidates"], r["metric"]) for r in summary))
-    # Text metrics come first, and the metrics of a retriever stand side by side.
-    scored_by.sort(key=lambda one: (one[0] or "", one[1] or "", not one[0] and one[2] not in OF_REFERENCES))
+    scored_by = metrics_of(summary)
     places = ("corpus", "captioner", "seeds", "evaluation", "retriever", "candidates", "metric")
     cells = {tuple(r[name] for name in places): r for r in summary}
     blocks = []

@@ -27,6 +27,12 @@ def figure_title(name: str, label: str, caveats: Sequence[str]) -> str:
     return titled(label, caveats)
 
 
+def footnotes_of_run(provenance: Mapping[str, Any]) -> list[str]:
+    """Return the notes that stand below every table of a run: on the toy world, and its caveats."""
+    toy = [TOY] if provenance.get("toy") else []
+    return [*toy, *(f"Caveat: {caveat}." for caveat in provenance.get("caveats", []))]
+
+
 def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Return sentences about the run: config, seed, commit, other facts, and versions of libraries.
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from urllib.parse import urlencode
 
+from captionlab.reporting.runs.links import printed_link
+
 Value = str | int | float | bool | None
 
 PAPER = "paper"  # heading of a column of published values
@@ -54,7 +56,8 @@ def interval_cell(ends: Sequence[float], form: str, mark: str = "", link: str = 
     `ends` are the value, the lower end and the upper end; `form` is a format specification; `mark` follows the value.
     """
     value, low, high = ends
-    return Cell(f"{value:{form}}{mark}", f"[{low:{form}}, {high:{form}}]", value=value, link=link)
+    text, interval = f"{value:{form}}", f"[{low:{form}}, {high:{form}}]"
+    return Cell(text + mark, interval, value=value, link=link and printed_link(link, f"{text} {interval}"))
 
 
 def p_text(p_value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from captionlab.reporting.runs.published import PublishedValue
 from captionlab.reporting.runs.values import COORDINATES, Coordinates, Measured, PaperRun
 from captionlab.reporting.tables.cells import place_name
-from captionlab.reporting.tables.footnotes import OVER_IMAGES, TOY, run_notes, titled
+from captionlab.reporting.tables.footnotes import OVER_IMAGES, footnotes_of_run, run_notes, titled
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
 from captionlab.reporting.tables.verdicts import CONTEXT, Verdict, beside, judge, legend, smallest_difference
 
@@ -164,6 +164,6 @@ def table_of(
         record_columns = [*record_columns, "caveats"]
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
-    footnotes = [*notes, *([TOY] if provenance.get("toy") else []), *(f"Caveat: {caveat}." for caveat in caveats)]
+    footnotes = [*notes, *footnotes_of_run(provenance)]
     shown = titled(title, caveats)
     return Table(name, shown, description, columns, blocks, kept, record_columns, footnotes, run_notes(provenance))

@@ -1,4 +1,4 @@
-if (!/\/results\/(tables|figures)\/[^\/]*$/.test(location.pathname)) {
+if (!/\/(tables|figures)\/[^\/]*$/.test(location.pathname)) {
   for (const link of document.querySelectorAll("a.beside")) link.removeAttribute("href");
 }
 const framed = window.top !== window || !/^(file|https?):$/.test(location.protocol);

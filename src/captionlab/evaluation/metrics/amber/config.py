@@ -2,11 +2,28 @@
 
 from pydantic import Field
 
-from captionlab.config.metrics import MetricFacts
+from captionlab.config.metrics import Definition, MetricFacts
 from captionlab.config.model import FilePath, Model, Text
 
 FACTS = MetricFacts(
     place=10,
+    metrics={
+        "AMBER CHAIR": Definition(
+            "Share of the nouns that stand for no object of the image (Wang et al. 2023).", "%", "items"
+        ),
+        "AMBER Cover": Definition(
+            "Share of the objects of the images that their captions name (Wang et al. 2023).", "%", "items"
+        ),
+        "AMBER Hal": Definition(
+            "Share of the captions with a noun that stands for no object of the image (Wang et al. 2023).", "%", "share"
+        ),
+        "AMBER Cog": Definition(
+            "Share of the objects that people would expect in an image that lacks them and that its captions name "
+            "(Wang et al. 2023).",
+            "%",
+            "items",
+        ),
+    },
     asks=("amber",),
     reads=("tags",),
     files=("annotations", "relation", "safe_words"),

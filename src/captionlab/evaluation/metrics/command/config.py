@@ -4,10 +4,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from captionlab.config.metrics import MetricFacts
+from captionlab.config.metrics import Definition, MetricFacts
 from captionlab.config.model import Model, Ref, Unique
 
-FACTS = MetricFacts(place=8, asks=("metrics",))
+FACTS = MetricFacts(
+    place=8,
+    metrics={
+        "{block}": Definition(
+            "Score that the command of this name gives, averaged over captions.", "score times `scale`", "mean"
+        )
+    },
+    asks=("metrics",),
+)
 
 
 class Keys(Model):

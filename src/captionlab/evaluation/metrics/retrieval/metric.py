@@ -17,11 +17,11 @@ from captionlab.evaluation.summary import (
     Metric,
     OfCaptions,
     Result,
-    aggregate,
     matrix,
     mean,
     parts,
-    sums_of_images,
+    rows_results,
+    scored_rows,
 )
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import RETRIEVAL
@@ -185,11 +185,9 @@ def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
     """Yield the results of a table of RETRIEVAL, by corpus, retriever and protocol."""
     for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
-        images, sums = sums_of_images(part, {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}})
+        columns = {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}}
         candidates = among(protocol, pc.unique(part["candidates"]).to_pylist())
-        for name, value, resampled in aggregate(sums, METRICS, seed):
-            metric, of = METRICS[name], (job, corpus, retriever, candidates, name, value, resampled, images, len(rank))
-            yield Result(*of, metric.bounds, metric.shares(sums), metric.share)
+        yield from rows_results(job, (corpus, retriever, candidates), scored_rows(part, columns), METRICS, seed)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:

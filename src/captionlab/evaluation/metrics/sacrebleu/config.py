@@ -2,10 +2,23 @@
 
 from pydantic import Field
 
-from captionlab.config.metrics import MetricFacts
+from captionlab.config.metrics import Definition, MetricFacts
 from captionlab.config.model import Model
 
-FACTS = MetricFacts(place=9, asks=("sacrebleu",), references=True, reads=("texts",), libraries=("numpy", "sacrebleu"))
+FACTS = MetricFacts(
+    place=9,
+    metrics={
+        "SacreBLEU": Definition(
+            "BLEU-4 of captions as they were written, by the library sacrebleu (Post 2018), from sums over the corpus.",
+            "points, 0 to 100",
+            "corpus",
+        )
+    },
+    asks=("sacrebleu",),
+    references=True,
+    reads=("texts",),
+    libraries=("numpy", "sacrebleu"),
+)
 
 
 class Keys(Model):

@@ -48,6 +48,16 @@ def escape_latex(text: str) -> str:
     return " ".join(map(_word, text.split()))
 
 
+def plain_latex(text: str) -> str:
+    """Return text that LaTeX prints unchanged, without places where words may be broken. Line breaks become spaces."""
+    return "".join(map(_character, " ".join(text.split())))
+
+
+def printed_characters() -> tuple[dict[str, str], str]:
+    """Return LaTeX by character, and a pattern of the other characters beyond ASCII that pdfLaTeX prints."""
+    return {chr(code): written for code, written in _LATEX.items()}, _KNOWN.pattern
+
+
 def _cell(text: str) -> str:
     """Return the text of a cell as LaTeX. A text of hundreds of words is shortened, so that a page can hold it."""
     return escape_latex(" ".join(shortened(text.split())))

@@ -1,0 +1,1 @@
+"""Several finished runs side by side: one static site with their numbers, captions, parameters and training curves."""
