@@ -46,7 +46,8 @@ def stored(run: Run, number: Number) -> dict[str, Any]:
     Raises RunError, which lists what is there, if there is no such number, or if there are several.
     """
     table = run.evaluation() if number.against is None else run.comparisons()
-    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    known = table.astype(object).where(table.notna(), None)
+    rows = [dict(zip(table.columns, row, strict=True)) for row in known.itertuples(index=False, name=None)]
     for name, value in asdict(number).items():
         if name == "against" and value is None:
             continue

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -190,7 +191,8 @@ def draw_visual_words(
         axis.set_ylabel(f"matching score ({unit})")
     figure.supxlabel("nouns in the caption", fontsize="medium")
     drawn = [axis.get_legend_handles_labels() for axis in figure.axes]
-    legend(figure, style, *([one for pair in drawn for one in pair[which]] for which in (0, 1)))
+    handles, labels = chain(*(pair[0] for pair in drawn)), chain(*(pair[1] for pair in drawn))
+    legend(figure, style, [*handles], [*labels])
     return figure
 
 

@@ -27,8 +27,8 @@ def means(rows: Iterable[Row]) -> list[Row]:
 
 def link_of(row: Row, against: str | None = None) -> str:
     """Return the address of the captions behind a row of SUMMARY; for a mean over trainings, of the first training."""
-    place = (row["corpus"], row["captioner"], row["evaluation"], row["metric"], row["retriever"], row["candidates"])
-    return captions_link(*place, against, row["seeds"])
+    by, among = row["retriever"], row["candidates"]
+    return captions_link(row["corpus"], row["captioner"], row["evaluation"], row["metric"], by, among, against)
 
 
 def trainings(number: int) -> str:
@@ -136,8 +136,8 @@ class PaperRun:
 
     def _measured(self, name: str, place: Coordinates, against: str | None = None) -> Measured | None:
         if row := self.row(place, against):
-            numbers = (row[column] for column in (name, "ci_low", "ci_high", "seeds", "n"))
-            return Measured(*numbers, row.get("p_value"), self.link(place, against))
+            ends = row[name], row["ci_low"], row["ci_high"]
+            return Measured(*ends, row["seeds"], row["n"], row.get("p_value"), self.link(place, against))
         return None
 
     def either_difference(self, place: Coordinates, against: str) -> Measured | None:

@@ -102,7 +102,8 @@ def marks_of(figure: Figure, shown: Bbox) -> Iterator[Mark]:
 
 def _series(axis: Axes) -> Iterator[tuple[str, Any]]:
     """Yield the series of an axis with their labels. matplotlib's own names of artists start with an underscore."""
-    for drawn in (*axis.containers, *axis.lines, *axis.collections):
+    artists: list[Any] = [*axis.containers, *axis.lines, *axis.collections]
+    for drawn in artists:
         label = str(drawn.get_label() or "")
         if isinstance(drawn, BarContainer | ErrorbarContainer | Line2D | PathCollection) and not label.startswith("_"):
             yield label, drawn
@@ -111,7 +112,7 @@ def _series(axis: Axes) -> Iterator[tuple[str, Any]]:
 def _points(axis: Axes, drawn: Any) -> Iterator[tuple[float, float, float, Bbox]]:
     """Yield the position of each point of a series, the value that it shows, and its box in pixels."""
     if isinstance(drawn, BarContainer):
-        for bar, value in zip(drawn.patches, drawn.datavalues, strict=True):
+        for bar, value in zip(drawn.patches, np.asarray(drawn.datavalues, float), strict=True):
             x, y = bar.get_x() + bar.get_width() / 2, bar.get_y() + bar.get_height() / 2
             yield x, y, float(value), bar.get_window_extent()
         return
@@ -131,9 +132,10 @@ def _points(axis: Axes, drawn: Any) -> Iterator[tuple[float, float, float, Bbox]
 def _words(axis: Axes, drawn: Any, x: float, y: float, value: float, number: Measured | None) -> Iterator[str]:
     """Yield the panel, the position, the value with its unit, its interval and its n, as far as the figure has them."""
     yield next(filter(None, (axis.get_title(side) for side in ("left", "center"))), "")
-    along, across, position = axis.xaxis, axis.yaxis, x
-    if isinstance(drawn, BarContainer) and drawn.orientation == "horizontal":
-        along, across, position = axis.yaxis, axis.xaxis, y
+    axes: list[Axis] = [axis.xaxis, axis.yaxis]
+    lie = isinstance(drawn, BarContainer) and drawn.orientation == "horizontal"
+    along, across = reversed(axes) if lie else axes
+    position = y if lie else x
     tick = _tick(along, position)
     # The label below all panels is of their numbers, and not of names, which a panel among them may have.
     named = _name(along) if re.fullmatch(r"[\d.eE+-]+", tick.replace(MINUS, "-")) else along.get_label_text()
@@ -147,8 +149,8 @@ def _words(axis: Axes, drawn: Any, x: float, y: float, value: float, number: Mea
 
 def _name(axis: Axis) -> str:
     """Return the label of an axis, of the figure, or of a panel that shares the axis."""
-    panel, letter = axis.axes, axis.axis_name
-    figure = panel.figure.get_figure(root=True)
+    panel: Any = axis.axes
+    letter, figure = "x" if axis is panel.xaxis else "y", panel.figure.get_figure(root=True)
     shared = getattr(panel, f"get_shared_{letter}_axes")().get_siblings(panel)
     labels = [axis.get_label_text(), getattr(figure, f"get_sup{letter}label")()]
     labels += [getattr(one, f"get_{letter}label")() for one in shared]
@@ -157,7 +159,7 @@ def _name(axis: Axis) -> str:
 
 def _tick(axis: Axis, position: float) -> str:
     """Return the name of the tick at a position if ticks have names, else the position."""
-    formatter, ticks = axis.get_major_formatter(), axis.get_majorticklocs()
+    formatter, ticks = axis.get_major_formatter(), [float(place) for place in axis.get_majorticklocs()]
     if isinstance(formatter, ScalarFormatter):
         return f"{position:.4g}"
     nearest = int(np.abs(np.asarray(ticks) - position).argmin())

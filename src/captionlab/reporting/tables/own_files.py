@@ -25,5 +25,5 @@ def read_numbers(
         paper = os.path.basename(os.path.dirname(path))
         records.setdefault(paper, []).extend(read_records(path))
     published, context = published_numbers(records, papers)
-    rows = [read_table(path, schema).to_pylist() for path, schema in ((summary, SUMMARY), (comparisons, COMPARISONS))]
-    return Numbers(*rows, published, context, humans)
+    values, differences = read_table(summary, SUMMARY).to_pylist(), read_table(comparisons, COMPARISONS).to_pylist()
+    return Numbers(values, differences, published, context, humans)

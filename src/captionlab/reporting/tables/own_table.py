@@ -56,8 +56,8 @@ class Numbers:
         """Return the differences of captioners from another by place, in whichever direction they were computed."""
         found = {}
         for row in sorted(self.comparisons, key=lambda row: row["seeds"]):
-            ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
-            measured = Measured(*ends, row["seeds"], row["n"], row["p_holm"])
+            value, low, high = (row[name] for name in ("difference", "ci_low", "ci_high"))
+            measured = Measured(value, low, high, row["seeds"], row["n"], row["p_holm"])
             if row["against"] == against:
                 found[place_of(row)] = measured
             elif row["captioner"] == against:
