@@ -31,8 +31,10 @@ def folder(tmp_path_factory) -> Path:
         write_table_files(table, [place / f"{table.name}.{ending}" for ending in ("csv", "md", "html")])
     figured = replace(BY_NAME["long"], name="figured", figures={"Figure 3: <lengths>": "../figures/paper_figure3.html"})
     write_table_files(figured, [place / "figured.html"])
+    headings = ("judged for", "verdict", "as claimed", "evidence")
     columns = [
-        Column(text, numeric=False) for text in ("judged for", "verdict", "as claimed", "evidence", "could show")
+        *(Column(text, numeric=False) for text in headings),
+        Column("smallest difference", "in the unit", numeric=False),
     ]
     of_claim = {"paper": "probing", "section": "4.1"}
     records, blocks = [], []
@@ -134,6 +136,21 @@ def test_a_click_names_a_cell_and_arrow_keys_go_on_from_there(page, folder):
     assert below[0][1] > above[1]
 
 
+def test_the_link_of_a_cell_is_under_the_pointer_and_one_stop_of_the_tab_key(page, folder):
+    look(page, folder, "long")
+    cell = page.run("[...document.querySelectorAll('td[id]')].findIndex((one) => !one.querySelector('a'))")
+    for place in (cell, cell + 1):
+        page.run(
+            f"document.querySelectorAll('td[id]')[{place}].dispatchEvent(new Event('pointerover', {{bubbles: true}}))"
+        )
+        link = "document.querySelectorAll('a.address')"
+        assert page.run(f"{link}.length") == 1
+        assert page.run(f"{link}[0].hash === `#${{{link}[0].parentElement.id}}`")
+        assert page.run(f"{link}[0].parentElement === document.querySelectorAll('td[id]')[{place}]")
+    page.run("document.querySelector('a.address').click()")
+    page.wait("document.querySelector('td:target a.address')")
+
+
 def test_enter_names_the_first_cell(page, folder):
     look(page, folder, "pair")
     page.run("document.querySelector('.scroll').focus()")
@@ -178,7 +195,7 @@ def test_what_a_claim_could_show_has_a_unit_and_evidence_is_said_once(page, fold
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     text = page.run("document.querySelector('.judged details').innerText")
     assert text.count("Evidence") == 1
-    assert "Smallest difference that this run could have shown, in the unit of the evidence" in text
+    assert "Smallest difference in the unit" in text
 
 
 def text_on_paper(page: Page, folder: Path, name: str, tmp_path: Path) -> str:
@@ -204,3 +221,16 @@ def test_a_table_on_paper_has_every_column(page, folder, tmp_path):
     # Afterwards the page is as before.
     assert page.run("document.querySelectorAll('table').length") == 1
     assert "a corpus 8 (n = 300)" not in page.run(SHOWN)
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext: apt-get install poppler-utils")
+def test_what_is_folded_is_on_paper(page, folder, tmp_path):
+    assert "COCO +0.3 [+0.1, +0.5]" in text_on_paper(page, folder, "claims", tmp_path)
+    assert page.run("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_the_standard_columns_fit_beside_the_scrollbar_of_a_long_page(page, folder):
+    page.size(1400, 300, False)
+    look(page, folder, "wide")
+    assert page.run("region.scrollWidth <= region.clientWidth")
+    page.size(1400, 900, False)

@@ -63,7 +63,13 @@ def folder(tmp_path_factory) -> Path:
     write_text(run / "index.html", "<title>What this run answers</title>")
     pages = {f"{paths.BROWSER}/index.html": ["Captions", "Every caption with its image."]}
     labels = {"probing_figure2_words": "words", "probing_figure10_words": "10: words"}
-    listed = Listed({"probing": "Ma et al. 2022, *A title*"}, figures, labels, pages)
+    listed = Listed(
+        {"probing": "Ma et al. 2022, *A title*"},
+        figures,
+        labels,
+        pages,
+        tables_of_figures={"probing_figure2_words": "probing_table2_pairs"},
+    )
     collect(made, run / "tables", [pictures], listed)
     return run / "tables"
 
@@ -123,6 +129,8 @@ def test_every_link_of_every_page_leads_to_a_file(page, folder):
     linked = {Path(unquote(urlsplit(link).path)).relative_to(folder.parent).as_posix() for link in page.run(LINKS)}
     assert {"browser/index.html", "figures/probing_figure2_words.png", "figures/probing_figure2_words.pdf"} <= linked
     assert {f"tables/{name}.html" for name in NAMES} <= linked
+    figures = page.run("[...document.querySelectorAll('.figures li')].map((one) => one.innerHTML)")
+    assert ["probing_table2_pairs.html" in figure for figure in figures] == [True, False]
 
 
 def test_the_index_groups_by_paper_in_the_order_of_people(page, folder):

@@ -43,7 +43,13 @@ def table(*cells: Cell) -> Table:
 def test_of_two_cells_of_a_place_the_first_has_the_address():
     shown = table(Cell("1.0", place="a"), Cell("1.00", place="a"), Cell("2.0", place="b&c"), Cell("3.0"))
     ids = [(found.get("id"), text) for _, found, text in Page(html(shown)).rows[-1]]
-    assert ids == [(None, "me"), ("a", "1.0"), (None, "1.00"), ("b&c", "2.0"), (None, "3.0")]
+    assert ids == [
+        (None, "me"),
+        ("a", "1.0"),
+        ("block=&row=me&column=1", "1.00"),
+        ("b&c", "2.0"),
+        ("block=&row=me&column=3", "3.0"),
+    ]
 
 
 def test_the_first_table_that_has_a_place_is_led_to(tmp_path):
@@ -65,6 +71,14 @@ def test_a_nearness_is_about_the_difference_that_it_follows_from(measure):
         "Tuned": place_name(PLACE),
         "ClipCap": place_name({**PLACE, "subject": "clipcap"}),
     }
+
+
+def test_a_table_says_which_names_are_of_the_config():
+    paper = Reproduction(BLOCK, LINEAGE, published_of("discritune"))
+    run = paper.run(summary(), [compared("tuned", "clipcap", "coco", "CIDEr", -36.0, 1.0)])
+    notes = [note for table in captioner_tables(run, paper, PROVENANCE) for note in table.footnotes]
+    names = [note for note in notes if note.startswith("Retrievers have their names in this run's config (")]
+    assert any("clip-a" in note for note in names)
 
 
 def test_every_link_of_a_claim_leads_to_a_cell_with_its_number(tmp_path):

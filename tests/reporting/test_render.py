@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001 (an en dash stands where a number is missing)
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -186,6 +187,6 @@ def test_files_are_written_by_their_endings(tmp_path):
     write_table_files(table(), [tmp_path / f"new/a_table.{ending}" for ending in ("csv", "md", "tex", "html")])
     written = {path.name for path in (tmp_path / "new").iterdir()}
     assert written == {"a_table.csv", "a_table.md", "a_table.tex", "a_table.html"}
-    assert (tmp_path / "new/a_table.html").read_text() == html(table())
+    assert (tmp_path / "new/a_table.html").read_text() == html(replace(table(), files=["csv", "md", "tex"]))
     with pytest.raises(ValueError, match=r"t\.xls: a table is written as"):
         write_table_files(table(), [tmp_path / "t.xls"])

@@ -520,7 +520,7 @@ def test_scripts_go_from_parquet_to_a_folder_of_tables(tmp_path):
         SimpleNamespace(tables=outputs[-3:-1], page=outputs[-1], effects=tmp_path / "effects.parquet"),
     )
     load_script("check_claims").main(SimpleNamespace(input=inputs, params=made_of, output=three))
-    listed = Named(papers={"discritune": "Dessì et al. 2023, *Title*"}, figures={}, pages={})
+    listed = Named(papers={"discritune": "Dessì et al. 2023, *Title*"}, figures={}, pages={}, tables_of_figures={})
     given = SimpleNamespace(tables=outputs, pictures=[tmp_path / "staged" / "pictures"], figures=[])
     folder = SimpleNamespace(input=given, params=listed, output=[tmp_path / "tables"])
     load_script("collect_tables").main(folder)

@@ -656,6 +656,11 @@ rule collect_tables:
         caveats=caveats,
         papers={name: paper.citation for name, paper in papers.items()},
         figures={f"{paper}_{name}": label for paper in papers for name, label in papers[paper].figures.items()},
+        tables_of_figures={
+            f"{paper}_{figure}": f"{paper}_{table}"
+            for paper in papers
+            for figure, table in papers[paper].tables_of_figures.items()
+        },
         pages={page["file"]: [page["title"], page["sentence"]] for page in pages()},
     message:
         "collect every table in results/tables/"

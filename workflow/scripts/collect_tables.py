@@ -7,5 +7,6 @@ from captionlab.reporting.tables.collection import Listed, collect
 @script
 def main(snakemake):
     params = snakemake.params
-    listed = Listed(params.papers, snakemake.input.figures, params.figures, params.pages, params.get("caveats", []))
+    figures, caveats = snakemake.input.figures, params.get("caveats", [])
+    listed = Listed(params.papers, figures, params.figures, params.pages, caveats, params.tables_of_figures)
     collect(snakemake.input.tables, snakemake.output[0], snakemake.input.pictures, listed)

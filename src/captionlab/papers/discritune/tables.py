@@ -171,7 +171,10 @@ class CaptionersSheet(Sheet):
         if stand_ins:
             notes.append("; ".join(f"{label} is {name}, {split}" for label, name, split in stand_ins) + ".")
         if retrievers := sorted({str(record["scorer"]) for record in self.records if record.get("scorer")}):
-            notes.append(f"Names of this run's config: {', '.join(retrievers)}. Other names are the paper's.")
+            notes.append(
+                f"Retrievers have their names in this run's config ({', '.join(retrievers)}); captioners and corpora "
+                "have the paper's labels, or labels of papers.discritune where the paper has none."
+            )
         notes.append(protocol_note({r["decoding"] for r in shown}, {r["candidates"] for r in shown}))
         if any(record["seeds"] > 1 for record in shown):
             notes += self.trainings_notes("a captioner")

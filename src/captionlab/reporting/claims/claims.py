@@ -34,7 +34,7 @@ NOTES = (
     "where the interval follows from the two values alone, as if of different images, or from several trainings too. "
     "n: images, or where images were ablated the captions averaged, of the captioner with fewer. Of 1 training the "
     "interval is over images only (or scenes, or participants): another seed can give another verdict.",
-    "Could show: the smallest difference that such a comparison, with its interval and where a part of them is asked "
+    "Smallest difference: what such a comparison, with its interval and where a part of them is asked "
     "for the wider one, would have told from 0 in four of five runs. That is normal theory, also where the interval is "
     "Student's t over trainings or splits. A nearness is at most its margin, and may be missed on two sides, a "
     "non-inferiority on one: where the margin is too small for so many images, even no difference at all could not "
@@ -242,8 +242,11 @@ def claims_table(
             about = Cell(";\n".join(found), links=links if any(links) else ())
             rows.append([*map(Cell, (scope.name, scope.verdict, _count(signs))), about, Cell(";\n".join(smallest))])
         blocks.append(Block(rows, f"{claim.paper}, section {claim.section}: {claim.statement}"))
-    headings = ("judged for", "verdict", "as claimed", "evidence", "could show")
-    columns = [Column(heading, numeric=False) for heading in headings]
+    headings = ("judged for", "verdict", "as claimed", "evidence")
+    columns = [
+        *(Column(heading, numeric=False) for heading in headings),
+        Column("smallest difference", "that this run could have shown, in the unit of the evidence", numeric=False),
+    ]
     notes = [*(f"{name}: {meaning}." for name, meaning in VERDICTS.items() if name in used), *NOTES]
     description = (
         "What the papers claim, in our words, and whether the comparisons of this run bear it out. The "

@@ -33,6 +33,7 @@ class Listed:
 
     `papers` maps names to citations, in their order. `figures` are the files of figures; the PNG is shown. `labels`
     maps the name of a figure to its label. `pages` maps a file to a title and a sentence. `caveats` are in every title.
+    `tables_of_figures` maps the name of a figure to the table with its numbers.
     """
 
     papers: Mapping[str, str] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Listed:
     labels: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     caveats: Sequence[str] = ()
+    tables_of_figures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,10 @@ def _figures(directory: Path, listed: Listed) -> Iterator[_Entry]:
         links = {_format(ending): files[name][ending] for ending in FIGURE_FILES if ending in files[name]}
         if picture := links.pop("png", None):
             title = figure_title(name, listed.labels.get(name, name), listed.caveats)
-            yield _Entry(name, title, "", links.pop("html", picture), {"png": picture, **links}, picture)
+            page = links.pop("html", picture)
+            table = listed.tables_of_figures.get(name, "")
+            beside = {"table": f"{table}.html"} if (directory / f"{table}.html").exists() else {}
+            yield _Entry(name, title, "", page, {**beside, "png": picture, **links}, picture)
 
 
 def _format(ending: str) -> str:

@@ -119,15 +119,16 @@ class Table:
     def ids(self) -> dict[tuple[int, int, int], str]:
         """Return the id in HTML of each cell with a number, by the indices of its block, row and column.
 
-        A cell has the name of its place, or else is named by the heading of its block, its row and its column, so that
-        its address stays the same when rows are added. Of cells with the same name only the first has an id.
+        A cell has the name of its place; of cells with the same place, the first. Other cells are named by the heading
+        of their block, their row and their column, so that an address stays the same when rows are added.
         """
         named: dict[str, tuple[int, int, int]] = {}
         for b, block in enumerate(self.blocks):
             for r, row in enumerate(block.rows):
                 for c, (cell, column) in enumerate(zip(row, self.columns, strict=True)):
-                    if cell.text and (cell.place or (column.numeric and c)):
-                        named.setdefault(cell.place or _cell_name(block, row[0], column), (b, r, c))
+                    names = [cell.place, _cell_name(block, row[0], column) if c and column.numeric else ""]
+                    if cell.text and (free := [name for name in names if name and name not in named]):
+                        named[free[0]] = b, r, c
         return {indices: name for name, indices in named.items()}
 
     def places(self) -> dict[str, Cell]:

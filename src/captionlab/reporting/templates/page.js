@@ -1,7 +1,8 @@
 if (!/\/(tables|figures)\/[^\/]*$/.test(location.pathname)) {
   for (const link of document.querySelectorAll("a.beside")) link.removeAttribute("href");
 }
-if (window.top !== window || !/^(file|https?):$/.test(location.protocol)) {
+const framed = window.top !== window || !/^(file|https?):$/.test(location.protocol);
+if (framed) {
   for (const nav of document.querySelectorAll("nav.up")) nav.remove();
   for (const link of document.querySelectorAll("a")) link.replaceWith(...link.childNodes);
 }
@@ -16,10 +17,21 @@ function keep(name, values) {
   query.delete(name);
   for (const value of values) query.append(name, value);
   const text = query.toString();
-  if (text !== location.search.slice(1)) history.pushState(null, "", `${location.pathname}${text && "?"}${text}${location.hash}`);
+  if (text === location.search.slice(1)) return;
+  history.pushState(null, "", `${location.pathname}${text && "?"}${text}${location.hash}`);
 }
 
 function restored(restore) {
   restore();
   window.addEventListener("popstate", restore);
 }
+
+// What is folded is unfolded on paper.
+let folded = [];
+window.addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const part of folded) part.open = true;
+});
+window.addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+});

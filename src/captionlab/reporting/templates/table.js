@@ -145,6 +145,20 @@ function name(cell) {
   region.scrollTo(scrollLeft, scrollTop);
 }
 
+// A single link, in the cell under the pointer or else in the named cell, so that an address can be copied from it.
+const link = document.createElement("a");
+link.className = "address";
+link.setAttribute("aria-label", "Address of this cell");
+
+function offer(cell) {
+  if (framed || !table.contains(cell) || !cell.id) return;
+  link.href = `#${cell.id}`;
+  cell.append(link);
+}
+
+table.addEventListener("pointerover", (event) => offer(event.target.closest("[id]")));
+region.addEventListener("pointerleave", () => offer(document.getElementById(location.hash.slice(1))));
+
 table.addEventListener("click", (event) => {
   if (!event.target.closest("a, button")) name(event.target.closest("[id]"));
 });
