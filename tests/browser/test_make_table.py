@@ -4,7 +4,7 @@ import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import axe_core_python
 import pytest
@@ -77,6 +77,9 @@ def test_the_page_makes_the_tables_of_the_workflow(page, address, name, tmp_path
     assert [line for line in copied(page, "markdown").splitlines() if line] == lines
     shown = [row[0].split("\n")[0].strip() for row in page.run(SHOWN)[1:]]
     assert shown == [text for block in table.blocks for text in (block.heading, *(row[0].text for row in block.rows))]
+    links = page.run("[...document.querySelectorAll('main .scroll a')].map((one) => one.getAttribute('href'))")
+    ours = [cell.link for block in table.blocks for row in block.rows for cell in row if cell.link]
+    assert [parse_qs(link.partition("#")[2]) for link in links] == [parse_qs(link.partition("#")[2]) for link in ours]
     bold = [cell.text for block in table.blocks for row in block.rows for cell in row if cell.best]
     assert page.run("[...document.querySelectorAll('td strong')].map((one) => one.innerText)") == bold
     assert page.run("[...document.querySelectorAll('ul.notes li')].map((one) => one.textContent)") == remarks_of(table)

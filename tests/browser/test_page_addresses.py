@@ -118,6 +118,16 @@ def test_every_cell_with_a_number_has_an_address_of_its_own(page, folder):
     assert set(long.ids().values()) <= set(more.ids().values())
 
 
+def test_an_address_shows_a_cell_of_a_hidden_column_of_the_paper(page, folder):
+    look(page, folder, "wide")
+    place = "[...document.querySelectorAll('td.paper[id]')][0]"
+    cell = page.run(f"{place}.id")
+    look(page, folder, "wide", f"?columns=nothing#{cell}")
+    page.wait("document.querySelector('td:target')")
+    assert page.run("document.querySelector('td:target').hidden") is False
+    assert page.errors == []
+
+
 def test_a_click_names_a_cell_and_arrow_keys_go_on_from_there(page, folder):
     look(page, folder, "long")
     cell = page.run("[...document.querySelectorAll('td[id]')].findIndex((one) => !one.querySelector('a'))")

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import axe_core_python
 import pytest
@@ -69,6 +70,7 @@ def test_effects_are_the_comparisons_of_central_claims_as_the_table_prints_them(
     ]
     evidence = next(row["evidence"] for row in claims if row["claim"] == "gain")
     assert all(f"{row['corpus']} {row['text']} {row['interval']}" in evidence for row in effects)
+    assert all(parse_qs(row["link"])["printed"] == [f"{row['text']} {row['interval']}"] for row in effects)
     assert {row["verdict"] for row in effects} == {"mixed"}
     # Tables 2 and 3 of the paper: CIDEr of DiscriTune minus that of ClipCap.
     assert [row["published"] for row in effects] == [pytest.approx(-3.15), pytest.approx(3.13)]
@@ -146,6 +148,7 @@ def test_a_run_without_papers_shows_its_captioners():
         ["+2.00 [+1.00, +3.00], p < 0.001 after Holm's correction"],
         2,
     )
+    assert parse_qs(cider.bars[0].link)["printed"] == ["+2.00 [+1.00, +3.00]"]
     assert [bar.label for bar in p_at_1.bars] == ["tuned against base on coco, judged by clip"]
     assert "2 more comparisons" in page_of(comparisons=pairs)
     assert "Differences" not in page_of()

@@ -2,11 +2,12 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 import yaml
 from support.latex_papers import NEEDS_LATEX, compiled
-from support.own_numbers import CHOICES, HUMAN, MADE, METRICS, ODD, PLAIN, SEEDED, choice, numbers, rows_of
+from support.own_numbers import CHOICES, HUMAN, MADE, METRICS, ODD, PLAIN, SEEDED, choice, difference, numbers, rows_of
 from support.running import run_script
 
 from captionlab.config.own_tables import WIDTHS, ChoiceError, check_names, read_choice
@@ -54,12 +55,20 @@ def test_differences_are_turned_where_they_were_computed_the_other_way():
     assert [row[2::2] for row in texts(table)] == [
         ["", "", ""],
         ["+0.12***", "-0.12*", MISSING],
-        ["-0.38", MISSING, "+0.05**"],
+        ["-0.38", "+0.50", "+0.05**"],
     ]
     details = [row[2].detail for row in table.blocks[0].rows]
     assert details == ["", "[-0.38, +0.38]", "[-0.62, +0.12]"]
     record = table.records[1]
     assert (record["CIDEr, difference"], record["CIDEr, p"]) == ("+0.12", "0.0004")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_several_trainings_the_difference_is_the_mean(turned):
+    pair = (PLAIN, SEEDED) if turned else (SEEDED, PLAIN)
+    comparisons = [difference(*pair, 0, value, None, seeds=seeds) for seeds, value in ((3, 2.0), (1, 1.0))]
+    apart = replace(numbers(), comparisons=comparisons).differences(PLAIN)
+    assert [(one.seeds, one.value) for one in apart.values()] == [(3, -2.0 if turned else 2.0)]
 
 
 def test_papers_have_a_column_where_a_chosen_captioner_has_a_published_number():

@@ -39,8 +39,8 @@ def test_a_slice_leads_to_its_captions():
         [block] = slices_table([slice_row(1, by)], {}, PROVENANCE).blocks
         chosen = "a & b 1" if filtered == by else f"{by}: a & b 1"
         assert state_of(block.rows[0][0].link) == {
-            "corpus": "toy", "a": "me", "evaluation": "main", "measure": "P@1", "by": "clip",
-            "among": "100 file-order", filtered: chosen,
+            "corpus": "toy", "a": "me", "evaluation": "main", "metric": "P@1", "retriever": "clip",
+            "candidates": "100 file-order", filtered: chosen,
         }  # fmt: skip
 
 

@@ -204,6 +204,13 @@ def test_captions_before_and_after_and_at_snapshots(tmp_path):
     assert [said.caption for said in over_time.images["x"]] == ["photos epoch 1", "photos the end"]
 
 
+def test_images_with_several_captions_are_as_many_as_others(tmp_path):
+    rows = [("photos", f"i{n}", index, f"{n} {index}", None, None) for n in range(20) for index in range(5)]
+    write_table(tmp_path / "all.parquet", GENERATED, dict(zip(GENERATED.columns, zip(*rows, strict=True), strict=True)))
+    images = at_snapshots([("the end", tmp_path / "all.parquet")]).images
+    assert [[said.caption for said in images[name]] for name in images] == [[f"{n} 0"] for n in range(8)]
+
+
 def test_times_are_spread_evenly():
     assert spread(range(5)) == [0, 1, 2, 3, 4]
     assert (spread(range(100))[0], spread(range(100))[-1], len(spread(range(100)))) == (0, 99, 8)

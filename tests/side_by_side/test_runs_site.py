@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,18 @@ def test_a_long_curve_has_means(two_runs, tmp_path):
     assert len(curve.values) <= 100
     assert {*curve.values} == {2.0}
     assert (curve.updates, curve.last) == (1000, 3.0)
+
+
+def test_values_that_are_not_finite_are_not_drawn(two_runs, tmp_path):
+    folder = copy_of(two_runs[0], tmp_path / "odd")
+    path = folder / paths.captioner("training.parquet", captioner="tuned")
+    values = {"loss": [1.0, math.nan, math.inf, 3.0], "reward": [math.nan] * 4}
+    rows = [(step, 0, name, value) for name, of_name in values.items() for step, value in enumerate(of_name, 1)]
+    write_table(
+        path, TRAINING, dict(zip(("step", "epoch", "statistic", "value"), zip(*rows, strict=True), strict=True))
+    )
+    curves = [one for panel in panels([FinishedRun("odd", folder)])["tuned"] for one in panel.curves]
+    assert [(one.steps, one.values) for one in curves if one.training == "tuned"] == [([1, 4], [1.0, 3.0])]
 
 
 def test_the_index_says_what_each_run_is(site):

@@ -69,6 +69,8 @@ def numbers() -> Numbers:
         difference(ODD, PLAIN, 1, -0.125, 0.03),
         difference(PLAIN, SEEDED, 0, 0.375, 0.2),
         difference(PLAIN, SEEDED, 2, -0.05, 0.009),
+        difference(PLAIN, SEEDED, 1, -0.5, None, seeds=3),
+        difference(PLAIN, SEEDED, 1, -0.25, 0.5),
         difference(SEEDED, PLAIN, 3, 0.0, None, seeds=3),
     ]
     published = {

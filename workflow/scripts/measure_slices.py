@@ -1,14 +1,14 @@
 """Compute every metric on each slice of the evaluations that have slices."""
 
-from captionlab.evaluation.devices import device_note, devices_of
+from itertools import chain
+
+from captionlab.evaluation.devices import device_note
+from captionlab.evaluation.results import read_results
 from captionlab.evaluation.schemas import SLICES
 from captionlab.evaluation.slices import LEFT_OUT, LENGTH, read_membership, slice_columns
-from captionlab.evaluation.summary import Job, scored_in
-from captionlab.jobs.progress import progress
 from captionlab.jobs.scripting import script
-from captionlab.plugins import module, work_module
 from captionlab.storage import paths
-from captionlab.storage.tables import read_metadata, write_table
+from captionlab.storage.tables import write_table
 
 
 @script
@@ -18,19 +18,8 @@ def main(snakemake):
         name: read_membership(path, [file for (_, of), file in captions.items() if of == name and LENGTH in by])
         for (name, by), path in zip(params.by.items(), snakemake.input.members, strict=True)
     }
-    results, tables = [], []
-    for name, files in snakemake.input.items():
-        if name in ("captions", "members"):
-            continue
-        table = module(work_module("evaluation.metrics", name))
-        for path in progress(files, f"tables of {name}", len(files)):
-            tables.append(path)
-            for captioner, evaluation in scored_in(path):
-                context, made = params.evaluations[evaluation], captions[captioner, evaluation]
-                decoding = context["decoding"] if "decoding" in read_metadata(made) else "given"
-                of_scorers = {"factors": params.factors, "bounds": params.bounds}
-                job = Job(captioner, evaluation, decoding, context["splits"], devices_of([made, path]), **of_scorers)
-                results += table.results(job, path, params.seed)
+    scores = {name: files for name, files in snakemake.input.items() if name not in ("captions", "members")}
+    results = read_results(scores, snakemake.input.captions, dict(params.items()))
     columns, small = slice_columns(results, memberships, params.seed)
-    notes = {**device_note([*snakemake.input.captions, *tables]), LEFT_OUT: small}
+    notes = {**device_note([*snakemake.input.captions, *chain.from_iterable(scores.values())]), LEFT_OUT: small}
     write_table(snakemake.output[0], SLICES, columns, notes)

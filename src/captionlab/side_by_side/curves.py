@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor, isfinite, log10
 
 from captionlab.reporting.documents.facts import VALIDATION
 from captionlab.side_by_side.runs import FinishedRun
@@ -75,11 +75,14 @@ def panels(runs: Sequence[FinishedRun]) -> dict[str, list[Panel]]:
 
 
 def _curves(run: str, training: str, log: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, Curve]]:
-    """Yield the curves of a training log that are drawn, after the name of the statistic."""
+    """Yield the curves of a training log that are drawn, after the name of the statistic.
+
+    Values that are not finite are left out.
+    """
     rows = defaultdict[str, list[tuple[float, float]]](list)
     for row in log:
         name = str(row["statistic"])
-        if name.startswith(VALIDATION) or name in DRAWN:
+        if (name.startswith(VALIDATION) or name in DRAWN) and isfinite(row["value"]):
             rows[name].append((row["step"], row["value"]))
     for name, points in rows.items():
         steps, values = zip(*sorted(points), strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.values import Row, trainings
 from captionlab.reporting.tables.parameters import flat_parameters
-from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value, interval_cell, p_cell
 from captionlab.side_by_side.differences import ENDS, UNPAIRED, Compared, called
 from captionlab.side_by_side.runs import FinishedRun
 from captionlab.storage import paths
@@ -79,13 +79,8 @@ def _line(runs: Sequence[FinishedRun], one: Compared, shown: Shown) -> list[Cell
         ends = [difference[end] for end in ("difference", "ci_low", "ci_high")]
         link = _link(place, called(run, place["captioner"]), called(first, place["captioner"]), shown)
         cell = interval_cell(ends, f"+{form}", link=link)
-        p_value, why = difference["p_holm"], one.why.get(run.name, "")
-        tested = (
-            Cell(MISSING)
-            if p_value is None
-            else Cell("< 0.001" if p_value < 0.001 else f"{p_value:.3f}", value=p_value)
-        )
-        cells += [cell, Cell(UNPAIRED, note=f"Unpaired: {why}.") if why else tested]
+        why = one.why.get(run.name, "")
+        cells += [cell, Cell(UNPAIRED, note=f"Unpaired: {why}.") if why else p_cell(difference["p_holm"])]
     return cells
 
 
@@ -94,7 +89,7 @@ def _link(place: Mapping[str, Any], captioner: str, against: str | None, shown: 
     if not all(shown(place["evaluation"], place["corpus"], name) for name in (captioner, against) if name):
         return ""
     where = (place["corpus"], captioner, place["evaluation"], place["metric"], place["retriever"], place["candidates"])
-    return captions_link(*where, against)
+    return captions_link(*where, against, place["seeds"])
 
 
 def _records(runs: Sequence[FinishedRun], one: Compared) -> Iterator[dict[str, Value]]:

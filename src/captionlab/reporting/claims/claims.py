@@ -131,7 +131,7 @@ class CaptionersClaim(Claim):
         paper, run = evidence.captioners
         captioner, against = (paper.captioners[row[side]] for side in ("subject", "against"))
         found = run.row(Coordinates(captioner, paper.corpora[row["corpus"]], row["measure"], row["scorer"]))
-        return link_of(found, against) if found else ""
+        return link_of({**found, "seeds": row["seeds"]}, against) if found else ""
 
     def printed(self, row: Row, evidence: Evidence) -> float | None:
         """Return the difference that the paper prints, or None.

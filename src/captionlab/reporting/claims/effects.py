@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from captionlab.reporting.claims.claims import AnyClaim, judged_scopes
 from captionlab.reporting.claims.evidence import Evidence
+from captionlab.reporting.runs.links import printed_link
 from captionlab.storage.tables import Column, TableSchema
 
 _STRING, _INT, _DOUBLE = pa.string(), pa.int32(), pa.float64()
@@ -53,4 +54,6 @@ def _effects(claim: AnyClaim, evidence: Evidence) -> Iterator[dict[str, Any]]:
             known = {name: row[name] for name in EFFECTS.columns if name in row}
             cell = claim.number(row)
             printed = {"text": cell.text, "interval": cell.detail, "published": claim.printed(row, evidence)}
-            yield {**known, **of_scope, "direction": claim.direction, **printed, "link": claim.link(row, evidence)}
+            link = claim.link(row, evidence)
+            link = link and printed_link(link, f"{cell.text} {cell.detail}")
+            yield {**known, **of_scope, "direction": claim.direction, **printed, "link": link}

@@ -210,8 +210,8 @@ def captioner_effects(comparisons: Iterable[Row]) -> list[Effect]:
 
 def _difference(row: Row, widest: float) -> Bar:
     value, low, high = (50 + REACH * x / widest for x in _ends(row))
-    cell = interval_cell(_ends(row), "+.2f")
+    cell = interval_cell(_ends(row), "+.2f", link=link_of(row, row["against"]))
     tested = f", {p_text(row['p_holm'])} after Holm's correction" if row["p_holm"] is not None else ""
     by = f", judged by {row['retriever']}" if row["retriever"] else ""
     label = f"{row['captioner']} against {row['against']} on {row['corpus']}{by}"
-    return Bar(label, f"{cell.text} {cell.detail}{tested}", "", low, value, high, None, link_of(row, row["against"]))
+    return Bar(label, f"{cell.text} {cell.detail}{tested}", "", low, value, high, None, cell.link)

@@ -26,9 +26,12 @@ def means(rows: Iterable[Row]) -> list[Row]:
 
 
 def link_of(row: Row, against: str | None = None) -> str:
-    """Return the address of the captions behind a row of SUMMARY; for a mean over trainings, of the first training."""
-    by, among = row["retriever"], row["candidates"]
-    return captions_link(row["corpus"], row["captioner"], row["evaluation"], row["metric"], by, among, against)
+    """Return the address of the captions behind a row of SUMMARY, or behind a difference of its captioner.
+
+    For a mean over trainings, the captions are of the first training, and the page explains the mean.
+    """
+    place = (row[name] for name in ("corpus", "captioner", "evaluation", "metric", "retriever", "candidates"))
+    return captions_link(*place, against, row["seeds"])
 
 
 def trainings(number: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.reporting.runs.values import Row, trainings
-from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.render import Block, Cell, Column, Table, interval_cell, p_cell
 from captionlab.reporting.tables.sheets import PROVENANCE, table_of
 
 RECORD_COLUMNS = (
@@ -47,11 +47,5 @@ def _line(row: Row) -> list[Cell]:
         Cell(row["metric"], scored_by),
         Cell(str(row["n"])),
         interval_cell(ends, "+.2f"),
-        *(_p(row[name]) for name in ("p_value", "p_holm")),
+        *(p_cell(row[name]) for name in ("p_value", "p_holm")),
     ]
-
-
-def _p(p_value: float | None) -> Cell:
-    if p_value is None:
-        return Cell(MISSING)
-    return Cell("< 0.001" if p_value < 0.001 else f"{p_value:.3f}", value=p_value)

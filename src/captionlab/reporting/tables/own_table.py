@@ -53,16 +53,19 @@ class Numbers:
         return {place_of(row): row for row in sorted(self.summary, key=lambda row: row["seeds"])}
 
     def differences(self, against: str) -> dict[Place, Measured]:
-        """Return the differences of captioners from another by place, in whichever direction they were computed."""
-        found = {}
+        """Return the differences of captioners from another by place, in whichever direction they were computed.
+
+        If several trainings were compared, the difference is the mean over them.
+        """
+        found, turned = dict[Place, Measured](), dict[Place, Measured]()
         for row in sorted(self.comparisons, key=lambda row: row["seeds"]):
             value, low, high = (row[name] for name in ("difference", "ci_low", "ci_high"))
             measured = Measured(value, low, high, row["seeds"], row["n"], row["p_holm"])
             if row["against"] == against:
                 found[place_of(row)] = measured
             elif row["captioner"] == against:
-                found.setdefault(place_of({**row, "captioner": row["against"]}), -measured)
-        return found
+                turned[place_of({**row, "captioner": row["against"]})] = -measured
+        return turned | found
 
 
 def place_of(row: Row) -> Place:

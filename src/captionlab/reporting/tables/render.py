@@ -65,6 +65,13 @@ def p_text(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
+def p_cell(p_value: float | None) -> Cell:
+    """Return the cell of a p-value in a column of p-values; nothing was tested if it is None."""
+    if p_value is None:
+        return Cell(MISSING)
+    return Cell("< 0.001" if p_value < 0.001 else f"{p_value:.3f}", value=p_value)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its heading, a small second line of the heading, its group, and whether it is aligned as numbers."""

@@ -7,7 +7,7 @@ from captionlab.evaluation.slices import SMALLEST
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.footnotes import protocol_note
-from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell
+from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell, p_cell
 from captionlab.reporting.tables.sheets import PROVENANCE, table_of
 
 # Slices of a captioner, corpus and metric that pages show. The CSV has all.
@@ -72,13 +72,7 @@ def _line(row: Row) -> list[Cell]:
     if row["difference"] is not None:
         ends = [row[name] for name in ("difference", "difference_low", "difference_high")]
         difference = interval_cell(ends, "+.2f")
-    return [slice_cell, Cell(str(row["n"])), value, difference, *(_p(row[name]) for name in ("p_value", "p_holm"))]
-
-
-def _p(p_value: float | None) -> Cell:
-    if p_value is None:
-        return Cell(MISSING)
-    return Cell("< 0.001" if p_value < 0.001 else f"{p_value:.3f}", value=p_value)
+    return [slice_cell, Cell(str(row["n"])), value, difference, *(p_cell(row[name]) for name in ("p_value", "p_holm"))]
 
 
 def slice_link(row: Row) -> str:

@@ -44,8 +44,7 @@ function differencesFrom(against) {
     const ends = [row.difference, row.ci_low, row.ci_high], p = row.p_holm;
     if (row.against === against) found.set(keyOf(row), { ends, p });
     else if (row.captioner === against) {
-      const key = keyOf({ ...row, captioner: row.against });
-      if (!turned.has(key)) turned.set(key, { ends: [-ends[0], -ends[2], -ends[1]], p });
+      turned.set(keyOf({ ...row, captioner: row.against }), { ends: [-ends[0], -ends[2], -ends[1]], p });
     }
   }
   return new Map([...turned, ...found]);
@@ -68,8 +67,10 @@ function partsOf(choice) {
   ]);
 }
 
-function captionsOf({ corpus, evaluation, captioner, metric, retriever, candidates }) {
-  const state = { corpus, evaluation, a: captioner, measure: metric, by: retriever, among: candidates };
+function captionsOf({ corpus, evaluation, captioner, metric, retriever, candidates, seeds }, printed) {
+  const state = {
+    corpus, evaluation, a: captioner, metric, retriever, candidates, seeds: seeds > 1 ? String(seeds) : "", printed,
+  };
   return `${data.captions}#${new URLSearchParams(Object.entries(state).filter(([, value]) => value))}`;
 }
 
@@ -78,10 +79,11 @@ function fieldsOf(choice, label, ends, signed) {
   return labels.map((name, place) => [name, ends ? fixed(ends[place], choice.decimals, signed) : ""]);
 }
 
-function cellOf(choice, ends, signed, link = "") {
+function cellOf(choice, ends, signed, row) {
   if (!ends) return { text: MISSING, detail: "" };
-  const [text, low, high] = ends.map((end) => fixed(end, choice.decimals, signed));
-  return { text, detail: choice.intervals ? `[${low}, ${high}]` : "", value: ends[0], link };
+  const [text, low, high] = ends.map((end) => fixed(end, choice.decimals, signed)), interval = `[${low}, ${high}]`;
+  const link = row && captionsOf(row, `${text} ${interval}`);
+  return { text, detail: choice.intervals ? interval : "", value: ends[0], link };
 }
 
 function partOf(choice, apart, place, { label, kind }) {
@@ -98,7 +100,7 @@ function partOf(choice, apart, place, { label, kind }) {
     return [place.captioner === choice.differences ? { text: "", detail: "" } : shown, [...fields, [`${label}, p`, p]]];
   }
   const row = values.get(key), ends = row && [row.value, row.ci_low, row.ci_high];
-  return [cellOf(choice, ends, false, row && captionsOf(row)), fieldsOf(choice, label, ends, false)];
+  return [cellOf(choice, ends, false, row), fieldsOf(choice, label, ends, false)];
 }
 
 function markBest(rows, column, metric) {

@@ -248,7 +248,9 @@ window.addEventListener("afterprint", () => {
 function find() {
   const cell = document.getElementById(location.hash.slice(1));
   if (cell?.hidden) {
-    ofGroups[groupOf(cell.cellIndex)].checked = true;
+    const group = ofGroups[groupOf(cell.cellIndex)];
+    if (group) group.checked = true;
+    if (ofPaper && heads[cell.cellIndex].classList.contains("paper")) ofPaper.checked = true;
     show();
     fit();
   }

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from captionlab.images.locations import LOCATION
 from captionlab.images.pixels import open_image
 from captionlab.reporting.documents.facts import AnyPath
@@ -76,9 +78,9 @@ def at_snapshots(files: Sequence[tuple[str, AnyPath]]) -> OverTime | None:
         return None
     images = defaultdict[str, list[Said]](list)
     for time, table in [tables[place] for place in spread(range(len(tables)))]:
-        for row in table.slice(0, IMAGES_SHOWN).to_pylist():
-            if row["corpus"] == corpus and row["caption_index"] == 0:
-                images[row["image_id"]].append(Said(time, row["caption"]))
+        first = table.filter(pc.and_(pc.equal(table["corpus"], corpus), pc.equal(table["caption_index"], 0)))
+        for row in first.slice(0, IMAGES_SHOWN).to_pylist():
+            images[row["image_id"]].append(Said(time, row["caption"]))
     source = "Captions of the same evaluated images by the snapshots and by the end of the training."
     return OverTime(source, corpus, first_of(images), len(tables))
 
