@@ -85,7 +85,7 @@ def test_a_value_of_stored_scores_scores_no_caption_again(checkout, tmp_path):
     apply_documented_diff(checkout)
     again = {rule for rule, _, _ in rerun(before, plan_in(checkout, CONFIG, tmp_path / "plan"))}
     assert "summarise_evaluation" in again
-    assert all(re.match("(summarise|collect|tabulate|plot|build)_", rule) for rule in again), again
+    assert all(re.match("(summarise|collect|tabulate|plot|build|make_table)_", rule) for rule in again), again
 
 
 def test_a_metric_with_its_own_table_scores_each_captioner_by_this_metric_alone(checkout, tmp_path):
@@ -100,7 +100,7 @@ def test_a_metric_with_its_own_table_scores_each_captioner_by_this_metric_alone(
         (rule, "people", None) for rule in ("import_captions", "tokenize_captions")
     }  # no other metric reads them
     rules = {rule for rule, _, _ in again - scored - of_people}
-    assert all(re.match("(summarise|collect|tabulate|plot|build)_", rule) for rule in rules), again
+    assert all(re.match("(summarise|collect|tabulate|plot|build|make_table)_", rule) for rule in rules), again
 
 
 def test_a_table_is_a_folder_that_only_those_notice_who_ask_for_it(checkout):

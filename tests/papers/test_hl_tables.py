@@ -143,7 +143,7 @@ def test_numbers_stand_beside_the_published_ones(measured, made, tmp_path):
     library.corpus_score(["a"], [["a"]])
     assert library.get_signature().format().removeprefix("nrefs:1|") in text.replace("\\", "")
     page = files["hl_baselines", "html"].read_text()
-    assert "corpus=places&amp;evaluation=scene&amp;a=clip&amp;measure=SacreBLEU" in page
+    assert "corpus=places&amp;evaluation=scene&amp;a=clip&amp;metric=SacreBLEU" in page
     context = tabulated(measured, made[1], tmp_path, {**BLOCK, "comparable": False})["hl_baselines", "csv"].read_text()
     assert "differs" not in context
 

@@ -135,7 +135,7 @@ def test_latex_of_every_choice_is_no_wider_than_its_venue(tmp_path):
         (tmp_path / f"{name}.tex").write_text(
             rf"\noindent\hbox to 0pt{{\begin{{minipage}}{{{width}in}}{text}\end{{minipage}}\hss}}", encoding="utf-8"
         )
-    assert compiled(tmp_path, list(CHOICES), "") == []
+    assert compiled(tmp_path, list(CHOICES), "article")[0] == []
 
 
 # ------------------------------------------------------------------------------------------------------------- mistakes

@@ -168,7 +168,6 @@ def summarise(folder: Path, captions: list[Path], scores: dict[str, list[Path]])
     """Write the summary of this run, and comparisons, as the workflow does, with their provenance."""
     outputs = {name: folder / paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
     params = {
-        "tables": list(scores),
         "evaluations": {"main": {"decoding": "beam5", "splits": dict.fromkeys(IMAGES_OF, "test")}},
         "unreferenced": [],
         "lineage": {name: {"parent": block["parent"]} for name, block in CAPTIONERS.items()},

@@ -235,6 +235,6 @@ def report(folder: Path) -> dict[str, dict[str, Any]]:
     write_table(folder / "object_captions.parquet", CAPTIONS, objects)
     made_of = {**params, "provenance": {"config": "made up", "seed": 1}}
     run_paper("tabulate", "scenes", given, {"tables": list(tables.values())}, **made_of)
-    figures = figure_files(folder, [f"scenes_{name}" for name in FIGURES])
+    figures = figure_files(folder / "figures", [f"scenes_{name}" for name in FIGURES])
     run_paper("plot", "scenes", given, figures, **params)
     return {"values": found, "tables": tables, "figures": figures, "drawings": drawings("scenes", given, **params)}

@@ -108,7 +108,6 @@ def _summarise() -> None:
     outputs = {name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
     context = {EVALUATION: {"decoding": "beam3", "splits": {CORPUS: "test"}}}
     others: dict[str, Any] = {"factors": {}, "bounds": {}, "unreferenced": [], "ends": {}}
-    others["tables"] = ["retrieval"]
     # People as the parent, so that there is a comparison.
     others["lineage"] = {CAPTIONER: {"parent": "human"}, "human": {"parent": None}}
     recorded_job(

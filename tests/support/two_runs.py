@@ -70,7 +70,6 @@ def _summarise(captioners: Mapping[str, Any], corpora: list[str]) -> None:
     outputs = {name: paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
     context = {"main": {"decoding": "beam5", "splits": dict.fromkeys(corpora, "test")}}
     params: dict[str, Any] = {"factors": {}, "bounds": {}, "unreferenced": [], "ends": {}, "pairs": {}, "seed": 1}
-    params["tables"] = [*_scores(captioners)]
     params["lineage"] = {name: {"parent": block["parent"]} for name, block in captioners.items()}
     versions = {"versions": {"numpy": "2"}, "code": "1"}
     inputs = {**_scores(captioners), "captions": captions}

@@ -62,7 +62,6 @@ rule summarise_evaluation:
             "scipy",
             loads=lambda wildcards: dict.fromkeys(graph.modules("evaluation.metrics", *graph.score_tables()), ()),
         ),
-        tables=lambda wildcards: list(graph.score_tables()),
         evaluations=lambda wildcards: evaluation_contexts(),
         unreferenced=undescribed_corpora,
         lineage=lambda wildcards: graph.lineage(),

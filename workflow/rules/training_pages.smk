@@ -25,7 +25,7 @@ def models_on_pages(wildcards=None):
 
 def origins(block):
     """Return the file or folder that the weights of an imported model came from, without the folders above its own."""
-    return ["/".join(Path(path).parts[-2:]) for path in listed(block.get("run") or block.get("weights") or [])]
+    return [str(Path(*Path(path).parts[-2:])) for path in listed(block.get("run") or block.get("weights") or [])]
 
 
 def asked_by(reward):
@@ -52,8 +52,8 @@ def snapshots_over_time(wildcards=None):
     found = {}
     for name in trained_captioners():
         snapshots = [model for model in models_on_pages() if model["snapshot_of"] == name]
-        snapshots.sort(key=lambda model: int(model["name"].rpartition("@")[2]))
-        times = {model["name"]: f"{model['unit']} {model['name'].rpartition('@')[2]}" for model in snapshots}
+        snapshots.sort(key=lambda model: int(model["name"].split("@")[1]))
+        times = {model["name"]: f"{model['unit']} {model['name'].split('@')[1]}" for model in snapshots}
         for evaluation in own_evaluations() if times else ():
             shown = {who: time for who, time in (times | {name: "the end"}).items() if (who, evaluation) in scored}
             if shown.keys() - {name}:

@@ -11,7 +11,7 @@ from captionlab.storage.tables import read_metadata, write_table
 @script
 def main(snakemake):
     params = snakemake.params
-    scores = {name: snakemake.input[name] for name in params.tables}
+    scores = {name: files for name, files in snakemake.input.items() if name != "captions"}
     results = [*read_results(scores, snakemake.input.captions, dict(params.items()))]
     every = [path for files in scores.values() for path in files]
     # Metadata of the tables of scores, for the footers.

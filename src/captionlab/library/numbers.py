@@ -78,7 +78,7 @@ def recomputed(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
     captioners = {name for block in names for name in trainings.get(block, [block])}
     wanted = {(captioner, row["evaluation"]) for captioner in captioners}
     captions = [path for path in inputs if paths.stage_of(path) == "captions" and paths.captioner_of(path) in wanted]
-    scores = _scores(run, params["tables"], inputs, wanted)
+    scores = _scores(run, [*score_tables()], inputs, wanted)
     tables = define(row["metric"], score_tables(), scores).tables
     files = {table: [str(run.folder / path) for path in scores[table]] for table in tables}
     every = read_results(files, [str(run.folder / path) for path in captions], params)
@@ -99,7 +99,7 @@ def recomputed(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
 def _job(run: Run) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """Return the parameters and the inputs, with digests, of the job that made the summary of a run."""
     jobs = [job for _, job in records(run.folder) if job["rule"] == RULE]
-    if not jobs or "tables" not in jobs[0]["params"]:
+    if not jobs:
         summary = paths.reporting("summary.parquet")
         raise RunError(
             f"{run.folder / paths.PROVENANCE} does not say how {summary} was made; `snakemake --cores all --forcerun "
