@@ -137,6 +137,7 @@ def test_a_claim_that_was_not_tested_has_no_picture(judged):
     page = page_of(untested, [], {"discritune": PAPER})
     assert "None of the abstract&#39;s claims was tested in this run." in page
     assert "<svg" not in page
+    assert "Hollow" not in page
 
 
 def test_a_run_without_papers_shows_its_captioners():

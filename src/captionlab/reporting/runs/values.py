@@ -30,8 +30,8 @@ def link_of(row: Row, against: str | None = None) -> str:
 
     For a mean over trainings, the captions are of the first training, and the page explains the mean.
     """
-    place = (row[name] for name in ("corpus", "captioner", "evaluation", "metric", "retriever", "candidates"))
-    return captions_link(*place, against, row["seeds"])
+    where = row["corpus"], row["captioner"], row["evaluation"], row["metric"], row["retriever"], row["candidates"]
+    return captions_link(*where, against, row["seeds"])
 
 
 def trainings(number: int) -> str:
