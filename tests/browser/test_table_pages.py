@@ -52,8 +52,10 @@ def folder(tmp_path_factory) -> Path:
         name = f"probing_table{number}_pairs"
         write_text(run / "reporting" / f"{name}.html", made[1].read_text().replace("A table: pair", f"Table {number}"))
         made.append(run / "reporting" / f"{name}.html")
+    for ending in ("csv", "md"):
+        write_text(run / "reporting" / f"claims.{ending}", "")
     write_text(run / "reporting" / "claims.html", claim_cards(claims()))
-    made.append(run / "reporting" / "claims.html")
+    made += [run / "reporting" / f"claims.{ending}" for ending in ("html", "csv", "md")]
     pictures = run / "reporting" / "pictures"
     figures = [run / "figures" / f"probing_figure{number}_words.{end}" for number in (2, 10) for end in ("png", "pdf")]
     for figure in figures:

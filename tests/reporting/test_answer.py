@@ -95,12 +95,12 @@ def test_the_page_says_what_was_run_and_what_is_not_valid(judged):
     for text in (
         "made-up",
         "abc",
-        "2 jobs, 2:00:00 of processors",
+        "2 jobs, 2:00:00 on processors",
         "0 of 1 conditions",
         "Not met: captioners &lt;name",
     ):
         assert text in page
-    assert "Claims of the abstract: mixed 1 (of 1). Of the whole paper: mixed 2 (of 2)." in page
+    assert "Claims of the abstract: 1 (mixed: 1). Of the whole paper: 2 (mixed: 2)." in page
     assert "+5.00 [+4.00, +6.00]" in page
     assert "the paper -3.15<" in page
     assert "Not of the abstract." not in page
@@ -150,7 +150,7 @@ def test_a_run_without_papers_shows_its_captioners():
         2,
     )
     assert parse_qs(cider.bars[0].link)["printed"] == ["+2.00 [+1.00, +3.00]"]
-    assert [bar.label for bar in p_at_1.bars] == ["tuned against base on coco, judged by clip"]
+    assert [bar.label for bar in p_at_1.bars] == ["tuned against base on coco in main, judged by clip"]
     assert "2 more comparisons" in page_of(comparisons=pairs)
     assert "Differences" not in page_of()
 

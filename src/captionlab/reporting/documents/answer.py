@@ -84,13 +84,15 @@ def answer_page(
     rows of COMPARISONS. `papers` maps a paper to its `citation` and whether the run is `comparable` with it. `places`
     are the other pages of the run, each with `link`, `title` and `sentence`. `finished` says when the run ended.
     """
+    shown = [_of_paper(name, known, claims, effects, numbers) for name, known in papers.items()]
     return template("answer.html.jinja").render(
         title=titled(f"Run {run['config']}: what it answers", run.get("caveats", [])),
         facts=run_facts(run, costs, finished),
         toy=TOY if run.get("toy") else "",
         validity=validity,
         unmet=[row for row in validity if row["met"] != "True"],
-        papers=[_of_paper(name, known, claims, effects, numbers) for name, known in papers.items()],
+        # Papers of which nothing was tested come last.
+        papers=sorted(shown, key=lambda paper: not any(effect.bars for effect in paper.effects)),
         differences=[] if papers else captioner_effects(comparisons),
         places=places,
         tables=paths.TABLES.removeprefix(f"{paths.RESULTS}/"),
@@ -101,11 +103,11 @@ def run_facts(run: Mapping[str, Any], costs: Iterable[Row], finished: str) -> li
     """Return what was run, on what, how long and when: pairs of a name and a text."""
     rows = list(costs)
     times = {name: sum(row[name] or 0.0 for row in rows) for name in ("cpu_seconds", "gpu_seconds")}
-    took = f"{len(rows)} jobs, {clock(times['cpu_seconds'])} of processors"
+    took = f"{len(rows)} jobs, {clock(times['cpu_seconds'])} on processors"
     if times["gpu_seconds"]:
-        took += f", {clock(times['gpu_seconds'])} of GPU"
+        took += f", {clock(times['gpu_seconds'])} on GPUs"
     facts = [("config", str(run["config"])), ("seed", str(run["seed"])), ("commit", str(run["commit"]))]
-    facts += [("device", str(run.get("device") or "unknown")), ("time", f"{took} (hours:minutes:seconds)")]
+    facts += [("device", str(run.get("device") or "unknown")), ("time (h:min:s)", took)]
     return [*facts, ("finished", finished)]
 
 
@@ -132,8 +134,8 @@ def _claims_line(own: Sequence[Outcome], central: set[str]) -> str:
 
 def _counted(counts: Counter[str]) -> str:
     known = [str(verdict) for verdict in VERDICTS if counts[str(verdict)]]
-    words = [f"{verdict} {counts[verdict]}" for verdict in (*known, *sorted(counts.keys() - {*known}))]
-    return f"{', '.join(words)} (of {counts.total()})" if words else "none"
+    words = [f"{verdict}: {counts[verdict]}" for verdict in (*known, *sorted(counts.keys() - {*known}))]
+    return f"{counts.total()} ({', '.join(words)})" if words else "none"
 
 
 def _effect_line(effects: Sequence[Effect]) -> str:
@@ -184,9 +186,8 @@ def _label(row: Row, rows: Sequence[Row]) -> str:
 def _bar(row: Row, label: str, widest: float, comparable: bool) -> Bar:
     sign, theirs = DIRECTIONS[row["direction"]], row["published"]
     value, low, high = (50 + REACH * sign * x / widest for x in _ends(row))
-    decimals = len(row["text"].partition(".")[2])
     context = "" if comparable else ", not comparable"
-    printed = "" if theirs is None else f"the paper {theirs:+.{decimals}f}{context}"
+    printed = "" if theirs is None else f"the paper {theirs:+.4g}{context}"
     place = None if theirs is None else min(99.0, max(1.0, 50 + REACH * sign * theirs / widest))
     return Bar(
         label, f"{row['text']} {row['interval']}", printed, min(low, high), value, max(low, high), place, row["link"]
@@ -213,5 +214,5 @@ def _difference(row: Row, widest: float) -> Bar:
     cell = interval_cell(_ends(row), "+.2f", link=link_of(row, row["against"]))
     tested = f", {p_text(row['p_holm'])} after Holm's correction" if row["p_holm"] is not None else ""
     by = f", judged by {row['retriever']}" if row["retriever"] else ""
-    label = f"{row['captioner']} against {row['against']} on {row['corpus']}{by}"
+    label = f"{row['captioner']} against {row['against']} on {row['corpus']} in {row['evaluation']}{by}"
     return Bar(label, f"{cell.text} {cell.detail}{tested}", "", low, value, high, None, cell.link)

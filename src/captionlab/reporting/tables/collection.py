@@ -142,7 +142,7 @@ def _tables(directory: Path) -> Iterator[_Entry]:
         content = page.read_text(encoding="utf-8") if page.exists() else ""
         title, description = _text_of("title", content) or name, _text_of("caption", content) or _text_of("p", content)
         links = {ending: f"{name}.{ending}" for ending in formats}
-        sentence = re.split(r"(?<=[.]) ", description)[0]
+        sentence = re.split(r"(?<=[.]) (?=[A-Z])", description)[0]
         yield _Entry(name, title, sentence, links["html"] if "html" in links else next(iter(links.values())), links)
 
 

@@ -219,7 +219,7 @@ def _marks(run: Run, node: Node) -> dict[str, int]:
     for model in node.snapshots:
         if model["snapshot_of"] == first:
             log = curves.read_curves(run.logs[node.section, model["name"]])
-            marks[f"snapshot after {time_of(model)}"] = int(max(steps[-1] for steps, _ in log.values()))
+            marks[f"snapshot after {time_of(model)}"] = int(max((steps[-1] for steps, _ in log.values()), default=0))
     if node.model["select"] and (kept := validated(run.logs[node.section, first], True)):
         marks[f"weights of {first} that were kept, after update {kept.step:,}"] = kept.step
     return marks
