@@ -3,8 +3,10 @@
 import csv
 import json
 import os
+import random
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,9 +19,11 @@ import yaml
 from support.claim_links import differing, followed
 from support.interval_ranges import intervals_outside
 from support.latex_papers import NEEDS_LATEX, PAPERS, compiled
+from support.linked_numbers import follow
 from support.outputs_page import files
 from support.records import python_path
 
+from captionlab.commands.main import main
 from captionlab.jobs.provenance import written
 from captionlab.storage import paths
 from captionlab.storage.tables import read_metadata, read_schema_name, read_table
@@ -436,3 +440,21 @@ def test_answers_of_people_are_analysed(finished):
     accuracy = read_table(finished.run / paths.answers("accuracy", "people"), ACCURACY).to_pylist()
     assert {row["caption_type"] for row in accuracy} == {"human", "base", "tuned"}
     assert {row["value"] for row in accuracy} == {100.0}, "they always chose the target"
+
+
+@pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
+def test_every_linked_number_of_the_run_is_at_the_other_end(finished, tmp_path, capsys):
+    with browser(tmp_path / "profile", tmp_path) as page:
+        numbers = [*follow(finished.run / "results", page)]
+    assert len(numbers) > 200
+    assert [one for one in numbers if one.shown != one.printed or one.printed.split(" ")[0] not in one.text] == []
+    # A number of a paper's own analysis has no command; all others have one, of which ten are run.
+    computed = [one for one in numbers if one.commands]
+    assert all({"Definition", "Unit", "Images", "Computed from"} <= {*one.terms} for one in computed)
+    assert all(one.file.startswith("probing_") for one in numbers if not one.commands)
+    for one in random.Random(0).sample(computed, 10):
+        name, *words = shlex.split(one.commands[0])
+        assert (name, main(words)) == ("captionlab", 0)  # the stored number is the computed one
+        again = float(re.search(r"^(?:value|difference) +(\S+)", capsys.readouterr().out, re.MULTILINE)[1])
+        printed = one.printed.split(" ")[0]
+        assert f"{again:.{len(printed.partition('.')[2])}f}" == printed.lstrip("+")
