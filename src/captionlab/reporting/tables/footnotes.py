@@ -24,6 +24,8 @@ def figure_title(name: str, label: str, caveats: Sequence[str]) -> str:
         label = f"Figure {label}"
     elif number:
         label = f"Figure {number[1]}: {label}"
+    else:
+        label = f"{name.partition('_')[0]}: {label}"
     return titled(label, caveats)
 
 
