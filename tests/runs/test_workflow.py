@@ -381,7 +381,7 @@ def after_the_captioner(*captioners: str) -> set[tuple[str, str]]:
 def split_off_reporting(jobs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The jobs without those of the study and of the reporting stage, of which there must be some."""
     several = ("collect_", "tabulate_", "plot_", "check_", "summarise_", "associate_", "sample_", "build_", "simulate_")
-    several += ("analyse_", "measure_validity", "write_")
+    several += ("analyse_", "make_table_page", "measure_validity", "write_")
     reporting = {(rule, name) for rule, name in jobs if rule.startswith(several)}
     assert ("summarise_evaluation", "") in reporting
     return jobs - reporting
