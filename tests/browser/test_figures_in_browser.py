@@ -1,13 +1,12 @@
 """Pages of figures in a real browser: numbers under the pointer and by keyboard, captions behind a mark, width, axe."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import axe_core_python
 import matplotlib.pyplot as plt
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import program
 from support.figure_checks import STYLE, figure_files
 from support.sample_tables import HOSTILE
 
@@ -44,16 +43,6 @@ def figure(tmp_path_factory) -> str:
     (folder.parent / "browser").mkdir()
     (folder.parent / "browser" / "index.html").write_text("<!doctype html><title>Captions</title>", encoding="utf-8")
     return files[-1].as_uri()
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place) as page:
-        page.size(1400, 900, False)
-        yield page
-    assert page.errors == []
-    assert page.dialogs == []
 
 
 def test_the_pointer_shows_the_numbers_of_a_mark(page, figure):

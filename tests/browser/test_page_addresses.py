@@ -4,12 +4,11 @@ import base64
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import Page, program
 from support.sample_tables import TABLES
 
 from captionlab.reporting.claims.claim_cards import claim_cards
@@ -46,15 +45,6 @@ def folder(tmp_path_factory) -> Path:
     table = Table("claims", "Claims", "What papers claim.", columns, blocks, records, RECORD_COLUMNS, (), ["Made."])
     write_text(place / "claims.html", claim_cards(table))
     return place
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place) as page:
-        page.size(1400, 900, False)
-        yield page
-    assert page.errors == []
 
 
 def look(page: Page, folder: Path, name: str, rest: str = "") -> None:

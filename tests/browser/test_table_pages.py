@@ -1,13 +1,12 @@
 """Pages of tables, their index and the cards of claims in a real browser: width, keyboard, links, axe."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import axe_core_python
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import Page, program
 from support.sample_tables import BELOW, FAR, HOSTILE, TABLES
 
 from captionlab.reporting.claims.claim_cards import claim_cards
@@ -74,16 +73,6 @@ def folder(tmp_path_factory) -> Path:
     )
     collect(made, run / "tables", [pictures], listed)
     return run / "tables"
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place) as page:
-        page.size(1400, 900, False)
-        yield page
-    assert page.errors == []
-    assert page.dialogs == []
 
 
 def look(page: Page, folder: Path, name: str, width: int = 1400) -> None:
