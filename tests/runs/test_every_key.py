@@ -41,7 +41,7 @@ SEEDED = [
 ]  # fmt: skip
 JUDGED = ("nlg", "clipscore", "alignment", "chair", "amber", "diversity", "questions", "sacrebleu", "command-words")
 TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv", "own_mine.csv", "own_mine.tex", "make_table.html")
-CHOICE = {"captioners": ["constructed", "given"], "corpora": ["coco"], "evaluations": ["main"]}
+CHOICE = {"captioners": ["given"], "corpora": ["coco"], "evaluations": ["main"]}
 # A metric that gives each caption its number of characters, without a library.
 COUNT = """
 import json, sys
