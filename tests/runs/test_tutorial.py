@@ -24,7 +24,7 @@ command=$1
 shift
 case $command in
   tables) exec snakemake --cores 2 "$@" ;;
-  status | try) exec python -m captionlab "$command" "$@" ;;
+  status | try | compare-runs) exec python -m captionlab "$command" "$@" ;;
 esac
 """
 IMAGES = {"toy-coco": {"train": 60, "val": 10, "test": 100}, "toy-flickr": {"test": 100}}
