@@ -57,7 +57,14 @@ class Run:
         """Every file of the results but the config, logs and what says how long jobs took, or has a digest of that."""
         results = self.folder / "results"
         passing = ("config.yaml", "index.html", "logs", "state", "cost")
-        rules = ("collect_cost", "collect_checklist", "collect_tables", "write_answer", "write_model_cards")
+        rules = (
+            "collect_cost",
+            "collect_checklist",
+            "collect_tables",
+            "write_answer",
+            "write_model_cards",
+            "write_training_pages",
+        )
         of_times = [paths.provenance(rule) for rule in rules]
         files = [path for path in results.rglob("*") if path.is_file() and path.name != ".snakemake_timestamp"]
         names = {str(path.relative_to(results)): path for path in files}
@@ -66,7 +73,7 @@ class Run:
             for name, path in names.items()
             if name.split("/")[0] not in passing
             and f"results/{name}" not in of_times
-            and not (path.stem in TIMED_TABLES or path.name == paths.CARD)
+            and not (path.stem in TIMED_TABLES or path.name == paths.CARD or name.startswith("training/card."))
         }
 
 
