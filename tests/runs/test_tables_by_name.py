@@ -67,6 +67,7 @@ def test_one_table_then_all(run):
         "collect_checklist",
         "collect_cost",
         "collect_tables",
+        "make_table_page",
         "write_answer",
     ]
     assert {"cost.csv", "checklist.csv", "evaluation.html", "index.html"} <= {path.name for path in tables.iterdir()}
