@@ -40,7 +40,9 @@ SEEDED = [
     if "seeds" in block and block.get("family") != "constructed"
 ]  # fmt: skip
 JUDGED = ("nlg", "clipscore", "alignment", "chair", "amber", "diversity", "questions", "sacrebleu", "command-words")
-TABLES = ("clipscore_table1_expert.csv", "hl_baselines.csv", "own_mine.csv", "own_mine.tex", "make_table.html")
+TABLES = (
+    "clipscore_table1_expert.csv", "hl_baselines.csv", "make_table.html", "own_mine.csv", "own_mine.tex", "slices.csv",
+)  # fmt: skip
 CHOICE = {"captioners": ["given"], "corpora": ["coco"], "evaluations": ["main"]}
 # A metric that gives each caption its number of characters, without a library.
 COUNT = """
