@@ -10,7 +10,11 @@ def places():
         "index": ("All tables and figures", "By paper, each as a page, CSV, Markdown and LaTeX.", True),
         "evaluation": ("Every metric", "Of every captioner and corpus, with intervals.", evaluation_contexts()),
         "differences": ("Captioners compared", "Differences with intervals and p-values.", are_compared()),
-        "slices": ("Slices", "Where captions are worst: by scene, object, length or your own column.", sliced_evaluations()),
+        "slices": (
+            "Slices",
+            "Where captions are worst: by scene, object, length or your own column.",
+            sliced_evaluations(),
+        ),
         "make_table": ("Make your own table", "Choose rows and columns, and copy LaTeX.", evaluation_contexts()),
         "claims": ("Claims of the papers", "Each with its evidence in this run.", papers_of_config()),
         "cost": ("What it cost", "Time and memory of every rule.", True),
