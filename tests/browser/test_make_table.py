@@ -2,13 +2,12 @@
 
 import json
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 import axe_core_python
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import Page, program
 from support.own_numbers import CHOICES, HUMAN, MADE, ODD, PLAIN, SEEDED, choice, numbers
 
 from captionlab.config.own_tables import WIDTHS, Choice, read_choice
@@ -32,16 +31,6 @@ def address(tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("run") / "results" / "tables" / "make_table.html"
     write_text(path, make_table_page(numbers(), MADE))
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place / "downloads") as page:
-        page.size(1400, 900, False)
-        yield page
-    assert page.errors == []
-    assert page.dialogs == []
 
 
 def fragment(chosen: Choice) -> str:

@@ -1,13 +1,12 @@
 """The site of several runs in a real browser: width, axe, links, and captions of all runs."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import axe_core_python
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import program
 from support.two_runs import write_run
 
 from captionlab.side_by_side.runs import read_runs
@@ -31,15 +30,6 @@ def site(tmp_path_factory) -> Path:
     words = [f"before={write_run(folder / 'a')}", f"after={write_run(folder / 'b', gain=0.5, config={'seed': 2})}"]
     write_site(read_runs(words), folder / "side by side")
     return folder / "side by side"
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place) as page:
-        yield page
-    assert page.errors == []
-    assert page.dialogs == []
 
 
 @pytest.mark.parametrize("width", [1400, 390])

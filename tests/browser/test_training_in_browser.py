@@ -1,12 +1,11 @@
 """Training pages in a real browser: width, keyboard, pointer, axe, hostile names."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import axe_core_python
 import pytest
-from support.chromium import Page, browser, program
+from support.chromium import Page, program
 from support.training_run import NAME, training_run
 
 from captionlab.reporting.trainings.pages import write_training_pages
@@ -24,15 +23,6 @@ def folder(tmp_path_factory) -> Path:
     place = Path(run.logs["captioners", "tuned"]).parents[2] / "training"
     write_training_pages(run, place)
     return place
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[Page]:
-    place = tmp_path_factory.mktemp("browser")
-    with browser(place / "profile", place) as page:
-        yield page
-    assert page.errors == []
-    assert page.dialogs == []
 
 
 def look(page: Page, folder: Path, name: str, width: int = 1400) -> None:

@@ -42,6 +42,19 @@ def check_readable(path: Path) -> None:
         raise ValueError(f"there is no config file {path}")
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give a config file in it")
+    document = read_document(path)
+    if document is None:
+        raise ValueError(f"{path} has no keys; write some, such as `seed: 1`, or leave the file out")
+    if not isinstance(document, Mapping):
+        kind = "list" if isinstance(document, list) else "single value"
+        raise ValueError(f"{path} is a {kind}, and not keys with values; write it as in `seed: 1`")
+
+
+def read_document(path: Path) -> Any:
+    """Return the document of a file in JSON or YAML; None if the file is empty.
+
+    Raises ValueError with the line and column of a mistake, and what to do; also if a mapping has a key twice.
+    """
     content = path.read_bytes()
     try:
         document = _document(content.decode())
@@ -52,11 +65,7 @@ def check_readable(path: Path) -> None:
         raise ValueError(f"{path}, {place}: the byte {byte:#04x} is not UTF-8; save the file as UTF-8") from error
     except yaml.YAMLError as error:
         raise ValueError(f"{path}, {_mistake(content.decode(), error)}") from error
-    if document is None:
-        raise ValueError(f"{path} has no keys; write some, such as `seed: 1`, or leave the file out")
-    if not isinstance(document, Mapping):
-        kind = "list" if isinstance(document, list) else "single value"
-        raise ValueError(f"{path} is a {kind}, and not keys with values; write it as in `seed: 1`")
+    return document
 
 
 def _document(text: str) -> Any:

@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-import yaml
 from annotated_types import Len
 from pydantic import Field, ValidationError
 
 from captionlab.config.checking import PLAIN
+from captionlab.config.config_files import read_document
 from captionlab.config.model import Model, Nullable, Text, Unique
 from captionlab.config.names import hint
-from captionlab.storage.files import RepeatedKeyError, read_yaml
 
 Width = Literal["acl-column", "acl-text", "neurips", "cvpr-column", "cvpr-text"]
 # Inches: acl.sty, neurips_2025.sty, and the author kit of CVPR.
@@ -67,14 +66,9 @@ class Choice(Model):
 def read_choice(path: str | os.PathLike[str]) -> Choice:
     """Read a choice file. Raises ChoiceError, which names the file and each key that is wrong."""
     try:
-        content = read_yaml(path)
-    except RepeatedKeyError as error:
+        content = read_document(Path(path))
+    except ValueError as error:
         raise ChoiceError(str(error)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
-        what = getattr(error, "problem", None) or str(error)
-        raise ChoiceError(f"{where}: this is no YAML: {what}; quote texts with special characters") from error
     if not isinstance(content, Mapping):
         raise ChoiceError(f"{path} has no keys; a choice of a table has {', '.join(_needed())}")
     try:
