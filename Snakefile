@@ -5,6 +5,7 @@
 
 import os
 import sys
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 

@@ -33,6 +33,8 @@ function withInterval(row, sign = false) {
   const text = (value) => printed(value, decimals, sign);
   return `${text(row.value)} [${text(row.ci_low)}, ${text(row.ci_high)}]`;
 }
+/** The number that the table prints, if it is another. */
+const otherwisePrinted = (shown) => state.printed && state.printed !== shown ? [`${state.printed}; the table and this page are of different states of the run`] : [];
 const nameOf = ({ metric, retriever, candidates }) => `${metric}${retriever ? ` by ${retriever}` : ""}${candidates ? ` among ${candidates}` : ""}`;
 const grouped = (count) => count.toLocaleString("en");
 
@@ -61,11 +63,13 @@ function ownMean(view, row, measure, asked) {
 
 /** A word of a command as a shell reads it. */
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
-/** The command that computes a row of the summary, or of the comparisons, again. */
+/** The command that computes a row of the summary, of the comparisons or of a paper's analyses again. */
 function commandOf(view, row) {
   const folder = location.protocol === "file:" ? decodeURIComponent(new URL("../..", location.href).pathname).replace(/(?<=.)\/$/, "") : ".";
-  const options = { captioner: row.captioner, corpus: view.corpus, evaluation: view.name, metric: row.metric, retriever: row.retriever,
-    candidates: row.candidates, against: row.against, seeds: row.seeds > 1 ? String(row.seeds) : null, directory: folder };
+  const options = row.paper
+    ? { paper: row.paper, captioner: row.role, corpus: view.corpus, metric: row.metric, against: row.against_role, directory: folder }
+    : { captioner: row.captioner, corpus: view.corpus, evaluation: view.name, metric: row.metric, retriever: row.retriever,
+      candidates: row.candidates, against: row.against, seeds: row.seeds > 1 ? String(row.seeds) : null, directory: folder };
   return ["captionlab number", ...Object.entries(options).filter(([, value]) => value).map(([name, value]) => `--${name} ${quoted(value)}`)].join(" ");
 }
 
@@ -89,14 +93,40 @@ function drawNumber(view) {
   };
   byId("number").hidden = !row && !values.length && !(asked && state.printed);
   if (byId("number").hidden) return;
-  if (!row && !values.length) return told(state.printed, factsOfAnalysis(view, between ? [state.a, state.b] : [who]));
+  if (!row && !values.length) {
+    const analysis = analysisRow(view, asked, who, between);
+    const captioners = between ? [state.a, state.b] : [who];
+    if (!analysis) return told(state.printed, factsOfTable(view, captioners));
+    const shown = withInterval(analysis, between);
+    return told(shown, factsOfAnalysis(view, analysis, shown, captioners));
+  }
   const metric = view.numbers.metrics[asked.metric], measure = measureCalled(view, asked.metric, asked.retriever, asked.candidates);
   const text = row ? withInterval(row, between) : "not compared in this run";
   told(text, factsOf(view, { asked, row, values, metric, measure, between }));
 }
 
-/** Terms of the panel about a number that is of no metric of the evaluation, but of an analysis of the captions. */
-function factsOfAnalysis(view, captioners) {
+/** A number of a paper that is of no metric of the evaluation; null if no paper of the run explains such a number. */
+function analysisRow(view, asked, captioner, between) {
+  const place = { metric: asked.metric, retriever: asked.retriever, captioner, against: between ? state.b : null };
+  return view.numbers.analyses.find((row) => Object.entries(place).every(([name, value]) => row[name] === value)) ?? null;
+}
+
+/** Terms of the panel about a number of a paper's analysis of the captions. */
+function factsOfAnalysis(view, row, shown, captioners) {
+  const seeds = row.seeds > 1 ? `, mean over ${row.seeds} trainings` : "";
+  return [
+    ["Definition", row.definition],
+    ["Unit", row.unit],
+    ["In the table", ...otherwisePrinted(shown)],
+    ["Images", `n = ${grouped(row.n)} of ${view.corpus}${seeds}`],
+    ["Interval, 95 %", row.interval],
+    ["Computed from", ...filesOf(view, { tables: [] }, captioners).map(fileShown)],
+    ["Compute it again", ...(run.runs > 1 ? [] : [make("code", { class: "command" }, commandOf(view, row))])],
+  ].filter(([, first]) => first);
+}
+
+/** Terms of the panel about a number that only its table explains. */
+function factsOfTable(view, captioners) {
   return [
     ["Definition", "A number of an analysis of these captions, as its table prints it. The notes below the table define it; the summary of the evaluations does not have it."],
     ["Computed from", ...filesOf(view, { tables: [] }, captioners).map(fileShown)],
@@ -116,7 +146,7 @@ function factsOf(view, { asked, row, values, metric, measure, between }) {
   return [
     ["Definition", metric.definition],
     ["Unit", metric.unit],
-    ["In the table", ...(row && state.printed && state.printed !== withInterval(row, between) ? [`${state.printed}; the table and this page are of different states of the run`] : [])],
+    ["In the table", ...(row ? otherwisePrinted(withInterval(row, between)) : [])],
     ["Values of the two", ...sides],
     ["As a count", ...told(1)],
     ["Of single captions", ...told(2)],

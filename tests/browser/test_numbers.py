@@ -139,10 +139,41 @@ def test_captioners_that_the_run_does_not_compare_have_both_values(run, tables, 
 
 
 def test_a_number_of_an_analysis_is_printed_as_in_its_table(run, tables, page):
-    link = printed_link("#corpus=world&evaluation=main&a=tuned&metric=first+pattern", "77.5 [75.4, 79.5]")
+    link = printed_link("#corpus=world&evaluation=main&a=tuned&metric=of+its+table", "77.5 [75.4, 79.5]")
     shown = facts(page, link)
     assert shown["number"] == ["77.5 [75.4, 79.5]"]
     assert [text.split()[0] for text in shown["Computed from"]] == ["results/captions/tuned/main.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("address", "printed", "definition", "interval"),
+    [
+        ("metric=pattern", "77.5 [75.4, 79.5]", "How many captions have it.", "Clopper"),
+        ("metric=words+of+captions", "5.00 [4.50, 5.25]", "Mean number of words.", "percentile bootstrap"),
+        ("metric=words+of+captions&b=parent&order=difference", "+0.00 [-1.00, +1.00]", "Mean number", "paired"),
+    ],
+)
+def test_a_number_of_a_paper_is_explained_and_computed_again(run, page, capsys, address, printed, definition, interval):
+    shown = facts(page, printed_link(f"#corpus=world&evaluation=main&a=tuned&{address}", printed))
+    assert shown["number"] == [printed]
+    assert shown["Definition"][0].startswith(definition)
+    assert shown["Interval, 95 %"][0].startswith(interval)
+    assert shown["Images"] == ["n = 12 of world"]
+    assert "In the table" not in shown
+    [command] = shown["Compute it again"]
+    assert main(shlex.split(command)[1:]) == 0
+    [value, *_] = (line.split()[1:] for line in capsys.readouterr().out.splitlines()[1:])
+    assert value[0] == value[1] == f"{float(printed.split()[0]):g}"
+
+
+def test_a_number_that_no_paper_has_is_an_error(run, capsys):
+    place = ["number", "--paper", "probing", "--corpus", "world", "--directory", str(run), "--captioner"]
+    assert main([*place, "CLIP", "--metric", "pattern", "--against", "nobody"]) == 1
+    assert "measure 'pattern' is none of: words of captions" in capsys.readouterr().err
+    assert main([*place, "Clip", "--metric", "pattern"]) == 1
+    assert "subject 'Clip' is none of: CE; CLIP" in capsys.readouterr().err
+    assert main(["number", "--paper", "none", *place[3:], "CE", "--metric", "pattern"]) == 1
+    assert "no results/reporting/none/values.parquet" in capsys.readouterr().err
 
 
 def test_a_table_of_another_state_of_the_run_is_told(run, tables, page):

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from support import paper_summary
 from support.running import run_script
 
 from captionlab.evaluation.metrics.judge.metric import SCORES
 from captionlab.evaluation.metrics.nlg.metric import NLG
-from captionlab.evaluation.schemas import SLICED_IMAGES
+from captionlab.evaluation.schemas import ROLE_DIFFERENCES, ROLE_VALUES, SLICED_IMAGES
 from captionlab.jobs.provenance import Job, working_on
 from captionlab.storage import paths
 from captionlab.storage.schemas import CAPTIONS, COMPARISONS, GENERATED, IMAGES, OBJECTS, RETRIEVAL, SCENE_CAPTIONS
@@ -32,6 +33,16 @@ CAPTIONERS = {
     "parent": {"parent": None, "family": "clipcap", "trained": ["train-texts"]},
     "tuned": {"parent": "parent", "family": "clipcap", "trained": ["train-texts"]},
     "foreign": {"parent": None, "family": "file", "trained": []},
+}
+# Who says the captions of a paper's roles, and what its numbers are that are no metrics.
+SPOKEN = {
+    "evaluation": "main",
+    "first": {"CE": "parent", "CLIP": "tuned"},
+    "scorers": {},
+    "analyses": {
+        "words of *": {"sentence": "Mean number of words.", "unit": "per caption", "computation": "mean"},
+        "pattern": {"sentence": "How many captions have it.", "unit": "per cent", "computation": "apart"},
+    },
 }
 KNOWN = "a dog and a cat on the road with two birds lines here she said it s that"
 
@@ -164,6 +175,20 @@ def write_slices(folder: Path) -> Path:
     return path
 
 
+def write_paper(folder: Path) -> dict[str, list[Path]]:
+    """Write the numbers of two roles in a paper, with their provenance, as its rule does. Return the files."""
+    captions = [folder / paths.captions(captioner, "main") for captioner in SPOKEN["first"].values()]
+    files = {name: folder / paths.reporting(f"probing/{name}.parquet") for name in ("values", "differences")}
+    params = {"module": "support.paper_summary", "roles": list(SPOKEN["first"])}
+    named = {"captions": [str(path) for path in captions]}
+    log, inputs, outputs = folder / "results/logs/summarise_probing.log", named["captions"], [*map(str, files.values())]
+    values, differences, _ = paper_summary.summarise(named, params)
+    with working_on(Job("summarise_probing", str(log), {}, params, inputs, outputs, named)):
+        write_table(files["values"], ROLE_VALUES, values)
+        write_table(files["differences"], ROLE_DIFFERENCES, differences)
+    return {f"paper_{name}": [path] for name, path in files.items()}
+
+
 def summarise(folder: Path, captions: list[Path], scores: dict[str, list[Path]]) -> None:
     """Write the summary of this run, and comparisons, as the workflow does, with their provenance."""
     outputs = {name: folder / paths.reporting(f"{name}.parquet") for name in ("summary", "comparisons")}
@@ -227,6 +252,7 @@ def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
             **{name: [folder / paths.corpus(t, corpus) for corpus in IMAGES_OF] for name, t in of_corpora.items()},
             **{f"training_{table}": [path] for table, path in learnt.items()},
             "slices": [write_slices(folder)],
+            **write_paper(folder),
             "page": sorted(page.iterdir()),
         },
         [folder / paths.BROWSER],
@@ -239,6 +265,7 @@ def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
             "captioners": CAPTIONERS,
             "training": ["train-texts"],
             "sliced": {"main": ["weather"]},
+            "papers": {"probing": SPOKEN},
             "factors": {"judges.clair": 100.0},
         },
         about={"config": "made-up", "seed": 1, "toy": False, "caveats": []},

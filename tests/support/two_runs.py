@@ -90,6 +90,8 @@ def _build_browser(captioners: Mapping[str, Any], corpora: list[str]) -> None:
         "summary": paths.reporting("summary.parquet"),
         "comparisons": paths.reporting("comparisons.parquet"),
         "slices": [],
+        "paper_values": [],
+        "paper_differences": [],
         **{name: [paths.corpus(table, corpus) for corpus in corpora] for name, table in tables.items()},
         "training_images": [paths.corpus("images", LEARNT)],
         "training_captions": [paths.corpus("captions", LEARNT)],
@@ -102,6 +104,7 @@ def _build_browser(captioners: Mapping[str, Any], corpora: list[str]) -> None:
         "training": [LEARNT],
         "factors": {},
         "sliced": {},
+        "papers": {},
     }
     about = {"config": "small", "seed": 1, "toy": False, "caveats": []}
     recorded_job("build_browser", inputs, [paths.BROWSER], {}, shown=shown, about=about)

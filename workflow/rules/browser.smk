@@ -56,7 +56,20 @@ def shown_files(wildcards):
         "training_images": [f"results/corpora/{corpus}/images.parquet" for corpus in learned],
         "training_captions": [f"results/corpora/{corpus}/captions.parquet" for corpus in learned],
         "slices": [f"results/slices/{evaluation}.parquet" for evaluation in columns_of_slices()],
+        "paper_values": [f"results/reporting/{paper}/values.parquet" for paper in explained_papers()],
+        "paper_differences": [f"results/reporting/{paper}/differences.parquet" for paper in explained_papers()],
     }
+
+
+def explained_papers():
+    """Return, for each paper with numbers of captions that are no metrics, who says the captions, and definitions."""
+    explained = {}
+    for name, paper in papers_of_config().items():
+        if paper.spoken:
+            analyses = graph.facts("papers", name).analyses
+            definitions = {measure: asdict(definition) for measure, definition in analyses.items()}
+            explained[name] = {**paper.spoken(), "analyses": definitions}
+    return explained
 
 
 def columns_of_slices():
@@ -75,6 +88,7 @@ def shown(wildcards):
         "captioners": shown_captioners(),
         "training": training_corpora(),
         "sliced": columns_of_slices(),
+        "papers": explained_papers(),
         "factors": graph.score_factors(),
     }
 

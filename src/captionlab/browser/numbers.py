@@ -42,19 +42,22 @@ class Numbers:
         self,
         summary: Sequence[Row],
         comparisons: Sequence[Row],
+        analyses: Sequence[Row],
         files: Sequence[FileBehind],
         scores: Mapping[str, Sequence[str]],
         facts: Mapping[str, MetricFacts],
     ):
-        """Take rows of SUMMARY and COMPARISONS, the files behind them, and files and facts of tables of scores."""
-        self.summary, self.comparisons, self.files = summary, comparisons, files
+        """Take rows of SUMMARY and COMPARISONS, numbers of papers' analyses (`read_analyses`), the files behind all of
+        them, and files and facts of tables of scores.
+        """
+        self.summary, self.comparisons, self.analyses, self.files = summary, comparisons, analyses, files
         self.scores, self.facts = scores, facts
 
     def of(self, evaluation: str, corpus: str) -> dict[str, Any]:
         """Return what the page shows of the numbers of an evaluation on a corpus.
 
-        `values` and `differences` are rows, `metrics` the definition of each metric, and `files` the files with the
-        captions and scores of each captioner.
+        `values` and `differences` are rows, `analyses` numbers of papers with their definitions, `metrics` the
+        definition of each metric, and `files` the files with the captions and scores of each captioner.
         """
         values, differences = (
             [
@@ -70,7 +73,13 @@ class Numbers:
                 files.setdefault(captioner, []).append(about)
         names = dict.fromkeys(row["metric"] for row in (*values, *differences))
         metrics = {name: self._metric(name, evaluation) for name in names}
-        return {"values": values, "differences": differences, "metrics": metrics, "files": files}
+        analyses = [
+            {name: value for name, value in row.items() if name not in ("evaluation", "corpus")}
+            for row in self.analyses
+            if (row["evaluation"], row["corpus"]) == (evaluation, corpus)
+        ]
+        known = {"values": values, "differences": differences, "analyses": analyses}
+        return {**known, "metrics": metrics, "files": files}
 
     def _metric(self, name: str, evaluation: str) -> dict[str, Any]:
         """Return the definition of a metric in an evaluation, and the methods of its intervals."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from captionlab.browser.analyses import read_analyses
 from captionlab.browser.captions import AllCaptions, evaluation_columns, read_captions
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.browser.numbers import Numbers, read_files_behind
@@ -34,13 +35,15 @@ def build(
     `page` lists the files of the page itself. `inputs` has the tables: `captions`, `summary`, `comparisons`, tables of
     scores by the names in `params["tables"]`, tables of corpora in the order of `params["corpora"]`, tables of training
     corpora in the order of `params["training"]`, and `slices` in the order of `params["sliced"]`, which has the columns
-    of the user that each evaluation is sliced by.
+    of the user that each evaluation is sliced by. `paper_values` and `paper_differences` have the numbers of each paper
+    of `params["papers"]`.
     """
     summary, comparisons = read_table(inputs["summary"], SUMMARY), read_table(inputs["comparisons"], COMPARISONS)
     tables = {name: inputs[name] for name in params["tables"]}
     facts = {name: of_table for name, of_table in score_tables().items() if name in tables}
     files_behind = read_files_behind(inputs["captions"], tables)
-    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), files_behind, tables, facts)
+    analyses = read_analyses(params["papers"], inputs["paper_values"], inputs["paper_differences"])
+    numbers = Numbers(summary.to_pylist(), comparisons.to_pylist(), analyses, files_behind, tables, facts)
     said = read_captions(inputs["captions"], tables, params["factors"])
     values = {
         evaluation: column_values(path, columns)

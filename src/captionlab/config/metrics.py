@@ -19,8 +19,9 @@ MetricInput = Literal[
 ]
 
 # How a value of a corpus is made from its captions: their mean, the share of captions that count, the share of items
-# of captions that count, a formula of sums over captions, or a count of different words.
-Computation = Literal["mean", "share", "items", "corpus", "distinct"]
+# of captions that count, a formula of sums over captions, or a count of different words. Shares are "apart" if their
+# intervals are computed before they are subtracted.
+Computation = Literal["mean", "share", "items", "corpus", "distinct", "apart"]
 
 
 @dataclass(frozen=True)

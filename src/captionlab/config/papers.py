@@ -1,12 +1,13 @@
 """Types that the blocks of papers share, and the facts of a paper that the workflow reads."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from annotated_types import Len
 
+from captionlab.config.metrics import Definition
 from captionlab.config.model import Ref, Unique
 from captionlab.plugins import PAPERS, PluginError, names, place_of
 
@@ -30,9 +31,13 @@ SeeingTrainings = SeeingTraining | Annotated[list[SeeingTraining], Len(1), Uniqu
 
 @dataclass(frozen=True)
 class PaperFacts:
-    """Facts of a paper: sections of the config for which its tables are made even if the paper is not asked for."""
+    """Facts of a paper."""
 
     sections: Sequence[str] = ()
+    """sections of the config for which its tables are made even if the paper is not asked for"""
+    analyses: Mapping[str, Definition] = field(default_factory=dict)
+    """definitions of the numbers of its tables that are of captions but of no metric, by the name of the measure; *
+    stands for any name"""
 
 
 def listed(names: str | Sequence[str]) -> list[str]:

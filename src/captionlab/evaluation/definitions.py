@@ -8,6 +8,7 @@ from captionlab.config.metrics import Computation, MetricFacts
 from captionlab.statistics.intervals import RESAMPLES
 
 _BOOTSTRAP = f"percentile bootstrap over images, {RESAMPLES:,} resamples"
+_SHARE = "Clopper and Pearson's interval of a share, of the number of captions that are independent"
 _PAIRED = f"paired {_BOOTSTRAP}"
 _ALIKE = "; if all images agree, it has the width of the interval of a share that nobody has"
 # How `captionlab.evaluation.summary.images_interval` and `paired_interval` compute intervals, by the computation of the
@@ -16,8 +17,9 @@ INTERVALS: Mapping[Computation | None, str] = {
     "mean": _BOOTSTRAP,
     "corpus": _BOOTSTRAP,
     "items": _BOOTSTRAP + _ALIKE,
-    "share": "Clopper and Pearson's interval of a share, of the number of captions that are independent",
+    "share": _SHARE,
     "distinct": f"pseudo-values of the jackknife over images, {RESAMPLES:,} resamples of them",
+    "apart": _SHARE,
     None: f"over images: {_BOOTSTRAP}, or Clopper and Pearson's interval if it is a share of captions",
 }
 INTERVALS_OF_DIFFERENCES: Mapping[Computation | None, str] = {
@@ -26,6 +28,7 @@ INTERVALS_OF_DIFFERENCES: Mapping[Computation | None, str] = {
     "items": _PAIRED + _ALIKE,
     "share": "Bonett and Price's interval of the difference of two shares on the same images",
     "distinct": f"paired pseudo-values of the jackknife over images, {RESAMPLES:,} resamples of them",
+    "apart": "Zou and Donner's interval, from the intervals of the two shares as if they were of different images",
     None: f"over images: {_PAIRED}, or Bonett and Price's interval if it is a share of captions",
 }
 # Sentence and unit of a metric that its plug-in does not define.

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+# Experiment of numbers of captions of captioners; others are of constructed captions.
+GENERATED = "generated"
+
 
 def row(
     corpus: str,

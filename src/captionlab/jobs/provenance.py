@@ -25,7 +25,11 @@ from captionlab.storage.files import digest, names_digest, replacing
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a rule. Of the inputs in `listed`, folders of photographs, the job reads only the names of files."""
+    """A job of a rule.
+
+    `named` has the file or files of inputs with a name. Of the inputs in `listed`, folders of photographs, the job
+    reads only the names of files.
+    """
 
     rule: str
     log: str
@@ -33,6 +37,7 @@ class Job:
     params: Mapping[str, Any] = field(default_factory=dict)
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
     listed: Sequence[str] = ()
 
 
@@ -168,11 +173,17 @@ def _describe() -> dict[str, Any]:
         "wildcards": dict(job.wildcards),
         "params": dict(job.params),
         "inputs": digests,
+        "named": {name: _names(files) for name, files in job.named.items()},
         "commit": commit(),
         "device": device_name(),
         "python": platform.python_version(),
     }
     return dict(json.loads(json.dumps(described, default=str)))
+
+
+def _names(files: Any) -> str | list[str]:
+    """Return the name of a file, or the names of files."""
+    return _name(files) if isinstance(files, str | os.PathLike) else [_name(file) for file in files]
 
 
 def _name(path: str | os.PathLike[str]) -> str:

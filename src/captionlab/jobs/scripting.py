@@ -81,6 +81,7 @@ def _job_of(snakemake: Any) -> Job:
         params=dict(snakemake.params.items()),
         inputs=list(snakemake.input),
         outputs=list(snakemake.output),
+        named=dict(snakemake.input.items()),
         listed=list(snakemake.input.get("listed", ())),
     )
 

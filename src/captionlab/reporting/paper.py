@@ -33,7 +33,9 @@ class Paper:
     name of the paper. `tables_of_figures` has the table with the numbers of a figure, both without the name of the
     paper; some figures have none. `evidence` returns the files and the parameters by which claims are judged.
     `compared` has for captioners another captioner that they are compared with in every evaluation, besides their
-    parents.
+    parents. `spoken` returns the evaluation whose captions are behind its numbers (`evaluation`), the captioner whose
+    captions stand for each role (`first`), and scorers by the paper's labels (`scorers`); None if no number leads to
+    captions, or if all numbers are metrics of evaluations.
     """
 
     citation: str
@@ -42,3 +44,4 @@ class Paper:
     figures: Mapping[str, str] = field(default_factory=dict)
     tables_of_figures: Mapping[str, str] = field(default_factory=dict)
     compared: Mapping[str, str] = field(default_factory=dict)
+    spoken: Callable[[], Mapping[str, Any]] | None = None

@@ -108,7 +108,7 @@ def _numbers(runs: Sequence[FinishedRun], paired: Sequence[Row]) -> Numbers:
         for table, paths_of_table in tables.items():
             scores[table] += paths_of_table
     facts = {name: of_table for name, of_table in score_tables().items() if name in scores}
-    return Numbers(summary, paired, files, scores, facts)
+    return Numbers(summary, paired, [], files, scores, facts)
 
 
 def _shown(run: FinishedRun) -> Mapping[str, Any]:

@@ -7,10 +7,54 @@ from annotated_types import Len
 from pydantic import Field
 
 from captionlab.config.analyses import outside
+from captionlab.config.metrics import Definition
 from captionlab.config.model import Block, Model, Ref, Unique
 from captionlab.config.papers import Corpora, PaperFacts, SeeingTrainings
 
-FACTS = PaperFacts()
+_TOP = "How many of the ten most frequent words are tagged as {} at least half of the time; UNK is not counted."
+_CONNECTED = "How often {} between a noun phrase and the next noun phrase of the caption."
+_PER_CENT, _PER_CAPTION, _OF_TEN = "per cent", "per caption", "words, 0 to 10"
+_FOLLOWS = "How many captions {}."
+
+FACTS = PaperFacts(
+    analyses={
+        "perplexity": Definition(
+            "Geometric mean of the inverse probability of a word and of the end of a caption, by the trigram model of "
+            "the section `language`; words that it does not know are left out.",
+            "1 or more; lower is better",
+            "corpus",
+        ),
+        "length": Definition("Mean number of words of a caption.", _PER_CAPTION, "mean"),
+        "nouns": Definition("Mean number of nouns of a caption.", _PER_CAPTION, "mean"),
+        "distinct nouns": Definition("Mean number of different nouns of a caption.", _PER_CAPTION, "mean"),
+        "repeated nouns": Definition("Mean number of nouns that the caption already has.", _PER_CAPTION, "mean"),
+        "nouns of the top words": Definition(_TOP.format("nouns"), _OF_TEN, "corpus"),
+        "verbs of the top words": Definition(_TOP.format("verbs"), _OF_TEN, "corpus"),
+        "connected noun phrases": Definition(_CONNECTED.format("a verb or preposition is"), _PER_CENT, "items"),
+        "noun phrases connected by *": Definition(_CONNECTED.format("this word is"), _PER_CENT, "items"),
+        "first pattern": Definition(
+            _FOLLOWS.format("follow the most frequent sentence pattern of the captioner's own captions"),
+            _PER_CENT,
+            "apart",
+        ),
+        "published prefix": Definition(
+            _FOLLOWS.format("begin with the first prefix that the paper prints for the model of this name"),
+            _PER_CENT,
+            "apart",
+        ),
+        "published second prefix": Definition(
+            "How many captions begin with the second prefix that the paper prints for the model of this name, of the "
+            "captions that do not begin with the first.",
+            _PER_CENT,
+            "apart",
+        ),
+        "published pattern": Definition(
+            _FOLLOWS.format("follow the sentence pattern that the paper prints for the model of this name"),
+            _PER_CENT,
+            "apart",
+        ),
+    }
+)
 
 Constructed = Annotated[
     str,

@@ -209,7 +209,7 @@ def objectives_of_roles(wildcards):
     }
 
 
-def shown_captions(wildcards):
+def shown_captions(wildcards=None):
     """Return the evaluation of the captions of examples, the first training of each role, and scorers by label."""
     return {
         "evaluation": probing.evaluation,
@@ -352,4 +352,5 @@ papers["probing"] = Paper(
     figures=PROBING_FIGURES,
     tables_of_figures=PROBING_TABLES_OF_FIGURES,
     evidence=probing_evidence,
+    spoken=shown_captions,
 )
