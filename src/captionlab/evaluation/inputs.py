@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from captionlab.config.languages import Tokenizer
 from captionlab.evaluation.references import read_references
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED, TOKENS
 from captionlab.storage.tables import TableSchema, read_table
@@ -27,6 +28,8 @@ class MetricInputs:
         self.settings: Mapping[str, Any] = params["settings"]  # values of the declared keys in the evaluation
         self.corpora: Sequence[str] = params["corpora"]
         self.people: bool = params["people"]  # the captions are references themselves
+        # The tokenisers of corpora that are not in English, by corpus, for a metric that reads "tokenizers".
+        self.tokenizers: Mapping[str, Tokenizer] = params["tokenizers"]
 
     @cached_property
     def captions(self) -> dict[str, list[Row]]:
