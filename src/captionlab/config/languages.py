@@ -59,7 +59,7 @@ def language_mistake(language: str) -> str:
     if _FORM.fullmatch(language) and (base in _CODES or len(base) == 3) and base not in _MEANT:
         return ""
     close = difflib.get_close_matches(re.split("[-_]", language.lower())[0], [*_MEANT, *_CODES], n=1, cutoff=0.8)
-    meant = f"did you mean {_MEANT.get(close[0], close[0])!r}?" if close else "such as de, ja or zh-Hant"
+    meant = f"did you mean {_MEANT.get(close[0], close[0])!r}?" if close else "write one such as de, ja or zh-Hant"
     return f"is {language!r}, which is no code of a language (ISO 639, or BCP 47 as in zh-Hant); {meant}"
 
 
