@@ -28,8 +28,6 @@ class MetricInputs:
         self.settings: Mapping[str, Any] = params["settings"]  # values of the declared keys in the evaluation
         self.corpora: Sequence[str] = params["corpora"]
         self.people: bool = params["people"]  # the captions are references themselves
-        # The tokenisers of corpora that are not in English, by corpus, for a metric that reads "tokenizers".
-        self.tokenizers: Mapping[str, Tokenizer] = params["tokenizers"]
 
     @cached_property
     def captions(self) -> dict[str, list[Row]]:
@@ -70,6 +68,12 @@ class MetricInputs:
         splits = dict(zip(self.corpora, self.params["splits"], strict=True))
         number = self.params["references_per_image"]
         return {name: _written(images[name], captions[name], splits[name], number) for name in self.corpora}
+
+    @property
+    def tokenizers(self) -> Mapping[str, Tokenizer]:
+        """Return the tokenisers of corpora that are not in English, by corpus ("tokenizers")."""
+        found: Mapping[str, Tokenizer] = self.params["tokenizers"]
+        return found
 
     @cached_property
     def objects(self) -> dict[str, list[Row]]:
