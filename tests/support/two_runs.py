@@ -101,6 +101,7 @@ def _build_browser(captioners: Mapping[str, Any], corpora: list[str]) -> None:
         "captioners": captioners,
         "training": [LEARNT],
         "factors": {},
+        "languages": {},
         "sliced": {},
     }
     about = {"config": "small", "seed": 1, "toy": False, "caveats": []}

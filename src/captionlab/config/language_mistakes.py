@@ -5,15 +5,13 @@ from typing import Any
 
 from captionlab.config.blocks import Block
 from captionlab.config.families import rewards, rewards_in, score_tables
-from captionlab.config.languages import base_language, language_of, others, tagger_language, tokenizer_of
+from captionlab.config.languages import base_language, has_spaces, language_of, others, tagger_language, usual_tokenizer
 from captionlab.storage import paths
 
 # The tagger that comes with captionlab.
 BUNDLED = "en_ewt_sm"
 # Keys of metrics whose word lists may be files of the user, in any language.
 _OWN_LISTS = ("objects",)
-# Tokenisers of languages whose words are not separated by spaces.
-_UNSPACED = ("zh", "ja-mecab", "char", "flores200")
 
 
 def language_mistakes(config: Block) -> Iterator[str]:
@@ -65,7 +63,7 @@ def _construction_mistakes(config: Block, where: str, block: Block) -> Iterator[
 def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """Yield a sentence if a training compares words of a language that has no spaces between them."""
     corpus = config["corpora"][block["corpus"]]
-    if tokenizer_of(corpus) not in _UNSPACED:
+    if has_spaces(usual_tokenizer(language_of(corpus))):
         return
     reward = block["objective"].get("reward")
     parts = [

@@ -68,6 +68,11 @@ def base_language(language: str) -> str:
     return language.partition("-")[0]
 
 
+def has_spaces(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokeniser is of languages with spaces between words."""
+    return tokenizer in (PTB, "intl", "ko-mecab")
+
+
 def is_english(language: str) -> bool:
     """Return whether a code stands for English."""
     return base_language(language) == ENGLISH

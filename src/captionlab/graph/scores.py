@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from captionlab.config.blocks import JUDGED, Block, has_captions, model_kind, root_of
 from captionlab.config.families import asked_tables, score_tables
-from captionlab.config.languages import PTB, Tokenizer, other_tokenizers, tokenizer_of
+from captionlab.config.languages import PTB, Tokenizer, other_tokenizers, others, tokenizer_of
 from captionlab.config.metrics import MetricFacts
 from captionlab.graph.trainings import Trainings
 from captionlab.storage import paths
@@ -109,6 +109,10 @@ class Scores(Trainings):
         names = sorted(self.config["evaluations"][evaluation]["captioners"])
         captioners = self.config["captioners"]
         return [name for name in names if captioners[root_of(self.config, name)]["family"] not in without]
+
+    def languages(self, *corpora: str) -> dict[str, str]:
+        """Return the languages of those corpora whose captions are not in English, by name."""
+        return others(self.config["corpora"], corpora)
 
     def tokenizers(self, *corpora: str) -> dict[str, Tokenizer]:
         """Return the tokenisers of those corpora whose tokeniser is not the Penn treebank tokeniser, by name."""
