@@ -428,6 +428,7 @@ def scoring_inputs(wildcards):
             "features": [path for one in encoders for corpus in corpora for path in graph.features_of(one, corpus)],
         },
         "questions": {"questions": question_tables(wildcards)},
+        "languages": {},
         "tokenizers": {},
     }
     found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
@@ -471,6 +472,12 @@ def metric_tokenizers(wildcards):
     return graph.tokenizers(*evaluated_corpora(wildcards)) if reads else {}
 
 
+def metric_languages(wildcards):
+    """Return the languages of corpora in other languages than English, if the metric reads them."""
+    reads = "languages" in graph.metrics()[wildcards.table].reads
+    return graph.languages(*evaluated_corpora(wildcards)) if reads else {}
+
+
 def scoring_memory(wildcards, input, attempt):
     """Return the memory of a metric, MB. Captions in training become objects of Python, three times."""
     factors = {"features": 2.5, "training_captions": 20.0, "training_images": 4.0}
@@ -506,6 +513,7 @@ rule score_captions:
         splits=evaluation_splits,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
         settings=metric_settings,
+        languages=metric_languages,
         tokenizers=metric_tokenizers,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.table}"

@@ -5,7 +5,15 @@ from typing import Any
 
 from captionlab.config.blocks import Block
 from captionlab.config.families import rewards, rewards_in, score_tables
-from captionlab.config.languages import base_language, has_spaces, language_of, others, tagger_language, usual_tokenizer
+from captionlab.config.languages import (
+    base_language,
+    has_spaces,
+    language_of,
+    others,
+    tagger_language,
+    tokenizer_of,
+    usual_tokenizer,
+)
 from captionlab.storage import paths
 
 # The tagger that comes with captionlab.
@@ -28,6 +36,7 @@ def language_mistakes(config: Block) -> Iterator[str]:
         model = studied["model"].get("corpus")
         corpora = [*config["evaluations"][studied["evaluation"]]["corpora"], *([model] if model else [])]
         yield from _tagger_mistakes(config, "language", corpora)
+        yield from _tokenizer_mistakes(config, corpora)
     if scenes := config.get("scene_analysis"):
         yield from _tagger_mistakes(config, "scene_analysis", [scenes["corpus"]])
 
@@ -79,6 +88,14 @@ def _training_mistakes(config: Block, where: str, block: Block) -> Iterator[str]
 def _compares_words(reward: Mapping[str, Any]) -> bool:
     """Return whether a reward compares captions with references."""
     return rewards()[reward["kind"]].references
+
+
+def _tokenizer_mistakes(config: Block, corpora: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence if the language model learns from other tokens than captions are made of."""
+    tokenizers = {corpus: tokenizer_of(config["corpora"][corpus]) for corpus in corpora}
+    if len({*tokenizers.values()}) > 1 and len({language_of(config["corpora"][corpus]) for corpus in corpora}) == 1:
+        written = ", ".join(f"{corpus} ({tokenizer})" for corpus, tokenizer in tokenizers.items())
+        yield f"language compares the tokens of {written}, which have different tokenisers; give them the same"
 
 
 def _tagger_mistakes(config: Block, where: str, corpora: Sequence[str]) -> Iterator[str]:

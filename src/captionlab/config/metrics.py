@@ -16,6 +16,7 @@ MetricInput = Literal[
     "categories",
     "encoders",
     "questions",
+    "languages",
     "tokenizers",
 ]
 

@@ -70,8 +70,14 @@ class MetricInputs:
         return {name: _written(images[name], captions[name], splits[name], number) for name in self.corpora}
 
     @property
+    def languages(self) -> Mapping[str, str]:
+        """Return the languages of corpora that are not in English, by corpus ("languages")."""
+        found: Mapping[str, str] = self.params["languages"]
+        return found
+
+    @property
     def tokenizers(self) -> Mapping[str, Tokenizer]:
-        """Return the tokenisers of corpora that are not in English, by corpus ("tokenizers")."""
+        """Return the tokenisers of corpora that have another one than English, by corpus ("tokenizers")."""
         found: Mapping[str, Tokenizer] = self.params["tokenizers"]
         return found
 

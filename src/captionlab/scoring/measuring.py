@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from captionlab.config.languages import PTB, Tokenizer
+from captionlab.config.languages import PTB, Tokenizer, is_english
 from captionlab.evaluation.inputs import MetricInputs
 from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.summary import Job, Result, caption_results
@@ -44,6 +44,7 @@ class Material:
     references: Mapping[str, Sequence[str]]
     """references as tokens, by image"""
     tokenizer: Tokenizer
+    language: str
 
     @property
     def job(self) -> Job:
@@ -64,6 +65,7 @@ class InMemory(MetricInputs):
     def __init__(self, material: Material, settings: Mapping[str, Any], inputs: Mapping[str, Any] | None = None):
         tokenizers = {} if material.tokenizer == PTB else {CORPUS: material.tokenizer}
         params = {"settings": settings, "corpora": [CORPUS], "people": False, "tokenizers": tokenizers}
+        params["languages"] = {} if is_english(material.language) else {CORPUS: material.language}
         super().__init__(inputs or {}, params)
         self.captions = {CORPUS: material.rows()}
         self.tokens = {CORPUS: dict(material.tokens)}

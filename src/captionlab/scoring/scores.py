@@ -186,6 +186,7 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
             written=kept,
             references={image: [of_references[image, n] for n in range(len(texts))] for image, texts in kept.items()},
             tokenizer=options.splits_by,
+            language=options.language,
         )
         for name, of_source in captions.items()
     ]
