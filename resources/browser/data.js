@@ -44,7 +44,7 @@ function viewOf(corpus, data, evaluation) {
     const counts = once(() => repeatsOf(one.text, found.image));
     return { ...one, ...handed.get("_run").captioners[one.name], get repeats() { return counts(); } };
   });
-  return { corpus, images: data.images, ...found, measures, captioners, rows: found?.image.length ?? 0 };
+  return { corpus, language: data.language, images: data.images, ...found, measures, captioners, rows: found?.image.length ?? 0 };
 }
 function labelOf({ metric, by, among }) {
   if (metric === "rank") return `rank by ${by} among ${among}`;

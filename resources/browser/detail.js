@@ -54,7 +54,7 @@ function bodyOf(view, row) {
     ["Scene", [...scenes[image], ...told[image].filter((text) => !scenes[image].includes(text))], "none annotated"],
   ];
   const list_ = facts.flatMap(([name, texts, none]) => [make("dt", {}, name),
-    ...(texts.length ? texts.map((text) => make("dd", { dir: "auto" }, text)) : [make("dd", { class: "soft" }, none)])]);
+    ...(texts.length ? texts.map((text) => make("dd", { dir: "auto", lang: view.language }, text)) : [make("dd", { class: "soft" }, none)])]);
   const figure = make("figure", {}, picture(view, image, `Image ${id[image]}`), make("figcaption", { class: "soft" }, `${width[image]} \u00d7 ${height[image]} pixels`));
   return make("div", { class: "body" }, make("div", { class: "seen" }, figure, make("dl", {}, ...list_)), differenceOf(view, row), scoresOf(view, row), candidatesOf(view, row));
 }
@@ -66,7 +66,7 @@ function differenceOf(view, row) {
   if (a === null || b === null) return "";
   const part = a !== b && [a, b].some((one) => wordsOf(one).length > IN_DETAIL);
   return make("section", {}, make("h3", {}, `From ${state.b} (B) to ${state.a} (A)`),
-    make("p", { class: "difference", dir: "auto" }, ...(a === b ? ["Both say the same: ", make("bdi", {}, ...spoken(a, [a]))] : changed(b, a))),
+    make("p", { class: "difference", dir: "auto", lang: view.language }, ...(a === b ? ["Both say the same: ", make("bdi", {}, ...spoken(a, [a]))] : changed(b, a))),
     ...(part ? [make("p", { class: "soft" }, `Only the first ${IN_DETAIL} words are compared. The table below has the whole captions.`)] : []),
     ...(a !== b ? [make("p", { class: "soft legend" }, "Only A says ", make("ins", {}, "this"), ", only B ", make("del", {}, "this"), "; both say ", movedWord("this"), ", at another place.")] : []));
 }
@@ -78,7 +78,7 @@ function scoresOf(view, row) {
     ...view.measures.map(({ label }) => make("th", { scope: "col", class: "number" }, label)));
   const rows = speakers.map((one) => make("tr", { class: one.name === state.a ? "a" : one.name === state.b ? "b" : null },
     make("th", { scope: "row" }, ...(one.name === state.a ? [make("span", { class: "badge a" }, "A"), " "] : one.name === state.b ? [make("span", { class: "badge b" }, "B"), " "] : []), one.name),
-    make("td", { dir: "auto" }, make("div", { class: "whole" }, ...spoken(one.text[row], marked(one.text[row], null, one.unknown[row]))),
+    make("td", { dir: "auto" }, make("div", { class: "whole", dir: "auto", lang: view.language }, ...spoken(one.text[row], marked(one.text[row], null, one.unknown[row]))),
       ...(one.unknown[row] ? [make("small", {}, `unknown: ${one.unknown[row].join(", ")}`)] : []),
       ...(one.repeats.get(one.text[row]) > 1 ? [make("small", {}, `said of ${one.repeats.get(one.text[row])} images`)] : []),
       ...reasonsOf(view, one, row).map((note) => make("small", {}, note))),

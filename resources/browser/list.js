@@ -102,7 +102,7 @@ function lineOf(view, who, row) {
   if (text === null) return make("div", { class: "line" }, label, make("span", { class: "soft" }, "no caption"));
   const words = marked(text, side ? other?.text[row] : null, captioner.unknown[row], side === "b" ? "del" : "ins");
   const repeats = captioner.repeats.get(text);
-  const caption = make("span", { class: "caption", dir: "auto" }, ...spoken(text, words),
+  const caption = make("span", { class: "caption", dir: "auto", lang: view.language }, ...spoken(text, words),
     ...(repeats > 1 ? [" ", make("span", { class: "repeats", title: `said of ${repeats} images` }, `\u00d7${repeats}`)] : []));
   const values = list.columns.map((measure) =>
     make("span", { class: "value" }, make("span", { class: "label" }, `${measure.label} `), shown(valueOf(captioner, measure, row), measure)));

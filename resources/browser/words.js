@@ -1,7 +1,14 @@
 "use strict";
 // Which words two captions have in common, in their order or in another one.
-const wordsOf = (text) => text.split(/(\s+)/u).filter((part) => part.trim());
-const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;
+// Scripts without spaces between words. Their words are what Intl.Segmenter finds, each but the first of a piece after GLUE.
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Tibetan}]/u;
+const GLUE = "\u200b";
+const segmenter = Intl.Segmenter && new Intl.Segmenter(undefined, { granularity: "word" });
+const segments = (piece) => segmenter ? Array.from(segmenter.segment(piece), ({ segment }) => segment) : [...piece];
+const wordsOf = (text) => text.split(/\s+/u).filter(Boolean).flatMap((piece) =>
+  UNSPACED.test(piece) ? segments(piece).map((word, index) => index ? GLUE + word : word) : [piece]);
+const plain = (word) => word.replace(GLUE, "");
+const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, "") || word;
 
 // How many words of two captions are aligned: in the list, which shows two lines, and where an image is open.
 const IN_LIST = 200, IN_DETAIL = 1000;
@@ -55,20 +62,21 @@ function marked(text, other, unknown = [], tag = "ins") {
   steps.push(...wordsOf(text).slice(steps.length).map((word) => ({ word, of: "both" })));
   const odd = new Set(unknown.map((word) => word.toLowerCase()));
   return joined(steps.map(({ word, of, moved }) => {
-    const odds = odd.has(bare(word)) ? make("u", { class: "unknown", title: "unknown word" }, word) : word;
-    return moved ? movedWord(odds) : of === "first" ? make(tag, {}, odds) : odds;
+    const odds = odd.has(bare(word)) ? make("u", { class: "unknown", title: "unknown word" }, plain(word)) : plain(word);
+    return [word, moved ? movedWord(odds) : of === "first" ? make(tag, {}, odds) : odds];
   }));
 }
 
 /** From one caption to the other: what is gone in `del`, what came in `ins`, moved words where they are now. */
 function changed(from, to) {
   return joined(inCommon(from, to, IN_DETAIL).filter(({ of, moved }) => of !== "first" || !moved).map(({ word, theirs, of, moved }) =>
-    moved ? movedWord(word) : of === "first" ? make("del", {}, word) : of === "second" ? make("ins", {}, word) : theirs));
+    moved ? [word, movedWord(plain(word))] : of === "first" ? [word, make("del", {}, plain(word))]
+      : of === "second" ? [word, make("ins", {}, plain(word))] : [theirs, plain(theirs)]));
 }
-/** Parts with blanks between them; texts in a row become a single text. */
-function joined(parts) {
+/** Parts with blanks between them but before glued words, of pairs of word and part; texts in a row become a single text. */
+function joined(pairs) {
   const merged = [];
-  for (const part of parts.flatMap((one, index) => index ? [" ", one] : [one])) {
+  for (const part of pairs.flatMap(([word, one], index) => index && !word.startsWith(GLUE) ? [" ", one] : [one])) {
     if (typeof part === "string" && typeof merged.at(-1) === "string") merged.push(merged.pop() + part);
     else merged.push(part);
   }

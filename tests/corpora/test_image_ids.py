@@ -80,12 +80,17 @@ def huggingface(folder: Path, value: object) -> dict:
     return {"folder": "set", "image_id": "id"}
 
 
+def xm3600(folder: Path, value: object) -> dict:
+    (folder / "a.json").write_text(json.dumps({"image/key": value, "en": {"caption": ["a dog"]}}), encoding="utf-8")
+    return {"annotations": "a.json", "images": None}
+
+
 # Readers of files whose fields are ids, with a file and the keys of its corpus.
 WITH_IDS = {"karpathy": karpathy, "coco": coco, "nocaps": nocaps, "huggingface": huggingface, "vizwiz": vizwiz}
-WITH_IDS |= {"textcaps": textcaps, "localized-narratives": localized_narratives}
+WITH_IDS |= {"textcaps": textcaps, "localized-narratives": localized_narratives, "xm3600": xm3600}
 # The other readers know an image by its file, or by its place in a file.
 BY_FILE = {"concadia", "conceptual-captions", "cub", "docci", "flickr8k-token", "folder", "hl", "imagecode", "llava"}
-BY_FILE |= {"pascal-50s", "webdataset"}
+BY_FILE |= {"coco-cn", "multi30k", "pascal-50s", "webdataset"}
 
 
 def read(folder: Path, config: dict) -> dict[str, list[dict]]:
@@ -115,14 +120,16 @@ def test_no_id(tmp_path, reader, form):
     if reader == "karpathy":  # of Flickr8k and Flickr30k, images have no number
         assert [row["image_id"] for row in read(tmp_path, config)["images"]] == ["a"]
         return
-    with pytest.raises(CorpusError, match=r"a\.json.* has no id in a field '(image_)?id'|row 0 has nothing"):
+    with pytest.raises(
+        CorpusError, match=r"a\.json.* has no id in a field '(image_|image/)?(id|key)'|row 0 has nothing"
+    ):
         read(tmp_path, config)
 
 
 @pytest.mark.parametrize("reader", WITH_IDS)
 @pytest.mark.parametrize("value", [True, 1.5])
 def test_a_value_that_is_no_id(tmp_path, reader, value):
-    with pytest.raises(GivenError, match=r"(\[0\]|row 0|line 1): '\w*id' is "):
+    with pytest.raises(GivenError, match=r"(\[0\]|row 0|line 1): '\w*(id|/key)' is "):
         read(tmp_path, {"reader": reader, **WITH_IDS[reader](tmp_path, value)})
 
 

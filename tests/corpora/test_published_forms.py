@@ -354,6 +354,91 @@ def test_an_image_with_marked_captions_only_is_left_out_and_no_reject(tmp_path, 
     assert "left out 3 captions marked is_rejected, and 1 images that have no other captions" in caplog.text
 
 
+# --- captions in other languages ---
+
+XM3600 = {
+    "image/key": "00a1",
+    "image/locale": "de",
+    "de": {"caption": ["Ein Hund läuft.", "Hund am Strand"], "caption/tokenized": ["Ein Hund läuft ."]},
+    "zh": {"caption": ["一只狗在跑。"], "caption/tokenized": ["一 只 狗 在 跑 。"]},
+}
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_xm3600_in_one_language(tmp_path, read, language):
+    write(tmp_path / "captions.jsonl", XM3600, {**XM3600, "image/key": "00b2"})
+    images(tmp_path / "images", "00a1.jpg", "00b2.jpg")
+    tables = read({"reader": "xm3600", "language": language, "annotations": "captions.jsonl", "images": "images"})
+    assert captions(tables) == dict.fromkeys(("00a1", "00b2"), XM3600[language]["caption"])
+    assert splits(tables) == {"00a1": "test", "00b2": "test"}
+
+
+def multi30k(tmp_path: Path) -> dict:
+    write(tmp_path / "train.txt", "1.jpg", "2.jpg")
+    write(tmp_path / "train.1.de", "Ein Hund.", "Zwei Männer.")
+    write(tmp_path / "train.2.de", "Hund am Meer.", "Männer auf einem Dach.")
+    write(tmp_path / "coco.txt", "COCO_val2014_000000000042.jpg#420462")
+    write(tmp_path / "coco.de", "Eine Katze.")
+    return {
+        "reader": "multi30k",
+        "language": "de",
+        "lists": {"train": "train.txt", "test": "coco.txt"},
+        "annotations": {"train": ["train.1.de", "train.2.de"], "test": ["coco.de"]},
+        "images": {"train": "flickr", "test": "coco"},
+    }
+
+
+def test_multi30k(tmp_path, read):
+    images(tmp_path, "flickr/1.jpg", "flickr/2.jpg", "coco/COCO_val2014_000000000042.jpg")
+    tables = read(multi30k(tmp_path))
+    assert captions(tables) == {
+        "1": ["Ein Hund.", "Hund am Meer."],
+        "2": ["Zwei Männer.", "Männer auf einem Dach."],
+        "COCO_val2014_000000000042": ["Eine Katze."],
+    }
+    assert splits(tables) == {"1": "train", "2": "train", "COCO_val2014_000000000042": "test"}
+
+
+def test_multi30k_names_each_of_its_files(tmp_path, answers):
+    config = {**multi30k(tmp_path), "images": None}
+    (tmp_path / "train.2.de").unlink()
+    with pytest.raises(CorpusError) as raised:
+        check_inputs(config, tmp_path, "mine")
+    answers.hold("multi30k: a file of captions that is not there", raised.value, "corpora.mine.annotations.train.1")
+
+
+def test_multi30k_with_a_line_too_few(tmp_path, read, answers):
+    config = {**multi30k(tmp_path), "images": None}
+    write(tmp_path / "train.2.de", "Hund am Meer.")
+    with pytest.raises(CorpusError) as raised:
+        read(config)
+    answers.hold("multi30k: a line too few", raised.value, "train.2.de has 1 lines")
+
+
+def test_coco_cn(tmp_path, read):
+    write(
+        tmp_path / "imageid.human-written-caption.txt",
+        "COCO_train2014_000000000101#0\t一只猫坐在椅子上",
+        "COCO_val2014_000000000042#0\t两个人骑马",
+        "COCO_val2014_000000000042#1\t有人在骑马",
+        "COCO_val2014_000000000077#0\t一座桥",
+    )
+    write(tmp_path / "train.txt", "COCO_train2014_000000000101")
+    write(tmp_path / "test.txt", "COCO_val2014_000000000042")
+    images(tmp_path / "coco", "train2014/COCO_train2014_000000000101.jpg", "val2014/COCO_val2014_000000000042.jpg")
+    tables = read(
+        {
+            "reader": "coco-cn",
+            "annotations": "imageid.human-written-caption.txt",
+            "splits": {"train": "train.txt", "test": "test.txt"},
+            "images": "coco",
+        }
+    )
+    assert captions(tables) == {"101": ["一只猫坐在椅子上"], "42": ["两个人骑马", "有人在骑马"]}
+    assert splits(tables) == {"101": "train", "42": "test"}
+    assert not tables["rejects"]
+
+
 # --- files that cannot be read ---
 
 FILES = {
@@ -364,6 +449,8 @@ FILES = {
     "llava": {"annotations": {"train": "a.txt"}},
     "docci": {"annotations": "a.txt"},
     "cub": {"annotations": "images.txt", "splits": "a.txt", "captions": "text_c10"},
+    "xm3600": {"annotations": "a.txt", "language": "de"},
+    "coco-cn": {"annotations": "a.txt", "splits": {"test": "test.txt"}},
 }
 VIZWIZ = {"image_id": 1, "caption": "a can"}
 NARRATIVE = {"dataset_id": "mscoco_val2017", "image_id": "7", "annotator_id": 1, "caption": "a boat"}
@@ -428,6 +515,9 @@ def without(record: dict, key: str) -> dict:
         ("a line that is no JSON", "docci", [DOCCI, "{no"], "a.txt, line 2"),
         ("an unknown split", "cub", ["1 0", "2 2"], "a.txt, line 2"),
         ("an image without a split", "cub", ["1 0"], "images.txt, line 2"),
+        ("no captions in the language", "xm3600", [XM3600, without(XM3600, "de")], "line 2 has no captions in 'de'"),
+        ("one caption in place of a list", "xm3600", [{**XM3600, "de": {"caption": "Ein Hund"}}], "line 1: 'caption'"),
+        ("names of another form", "coco-cn", ["1.jpg#0\t一只狗"], "test.txt has the image '1.jpg'"),
         ("commas in place of spaces", "cub", ["1,0"], "a.txt, line 1"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from support.raw_images import tiff
 
+from captionlab.config.papers import listed
 from captionlab.config.plugins import plugin_models
 from captionlab.corpora import images as image_checks
 from captionlab.corpora.images import Fault, check_image, check_images
@@ -655,6 +656,9 @@ OF_READERS = {
     "docci": {"annotations": "a.jsonlines"},
     "flickr8k-token": {"annotations": "a.txt"},
     "cub": {"annotations": "a.txt", "splits": "splits.txt", "captions": "text_c10"},
+    "xm3600": {"annotations": "a.jsonl", "language": "de"},
+    "multi30k": {"annotations": {"test": ["a.txt"]}, "lists": {"test": "list.txt"}, "language": "de"},
+    "coco-cn": {"annotations": "a.txt", "splits": {"test": "names.txt"}, "language": "zh"},
 }
 IMAGE = '{"filename": "1.jpg", "split": "test", "sentences": [{"raw": "a café"}]}'
 HL = json.dumps(hl_record(9))
@@ -663,7 +667,8 @@ HL = json.dumps(hl_record(9))
 def given_to(reader: str, content: bytes, data: Path) -> dict:
     """The config of a corpus of texts that a reader reads from a file with this content."""
     annotations = OF_READERS[reader]["annotations"]
-    (data / (annotations if isinstance(annotations, str) else annotations["test"])).write_bytes(content)
+    (name,) = listed(annotations if isinstance(annotations, str) else annotations["test"])
+    (data / name).write_bytes(content)
     return {"reader": reader, "images": None, **OF_READERS[reader]}
 
 
@@ -758,6 +763,9 @@ DOCUMENTED = {
     "docci": '{"image_file": "train_00000.jpg", "split": "train", "description": "a"}',
     "flickr8k-token": "1000268201_693b08cb0e.jpg#0\ta\n",
     "cub": "1 001.Albatross/Albatross_0046.jpg\n",
+    "xm3600": '{"image/key": "000411001ff7dd4f", "de": {"caption": ["a"]}}',
+    "multi30k": "a\n",
+    "coco-cn": "COCO_val2014_000000000042#0\ta\n",
 }
 
 
@@ -771,6 +779,8 @@ def test_image_ids_are_those_of_the_page(data, reader):
     for number in range(10):
         make_image(data / "open-images-2057_1" / f"img{number}.jpg")
     (data / "splits.txt").write_text("1 1\n")
+    (data / "list.txt").write_text("1000092795.jpg\n")
+    (data / "names.txt").write_text("COCO_val2014_000000000042\n")
     (data / "text_c10" / "001.Albatross").mkdir(parents=True)
     (data / "text_c10" / "001.Albatross" / "Albatross_0046.txt").write_text("a\n")
     read = defined("corpora.readers", reader, "read")

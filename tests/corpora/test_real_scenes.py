@@ -51,9 +51,9 @@ def made(shared_data, tmp_path_factory) -> Path:
     corpus = {"images": [tables["images"]], "captions": [tables["captions"]]}
     config = {"family": "human", "reference": "each"}
     run_script("import_captions", corpus, [people], config=config, corpora=["hl"], splits=["test"])
-    run_script("tokenize_captions", [people], [tokens])
+    run_script("tokenize_captions", [people], [tokens], tokenizers={})
     trained = {"images": tables["images"], "captions": tables["captions"]}
-    run_script("train_language_model", trained, [model], splits=["test"])
+    run_script("train_language_model", trained, [model], splits=["test"], tokenizer="ptb")
     measured = {name: folder / f"{name}.parquet" for name in ("tags", "measures", "statistics", "patterns", "unigrams")}
     given = {"captions": people, "tokens": tokens, "model": model, "published": PUBLISHED}
     run_script("measure_language", given, measured, tagger=ROOT / "resources" / "en_ewt_sm")

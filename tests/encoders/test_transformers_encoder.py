@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from support.answers import Answers
-from support.dual_encoders import MAKERS, dual_encoder
+from support.dual_encoders import IN_SCRIPTS, MAKERS, dual_encoder, of_scripts
 from support.hub_models import hub_model
 from torch.nn.functional import cosine_similarity
 
@@ -74,6 +74,22 @@ def test_embeddings_of_texts(both):
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(found[0], found[5], atol=1e-3)  # order and words matter
     assert encoder.embed_texts([]).shape == (0, encoder.image_dimensions)
+
+
+def test_captions_in_any_script(tmp_path):
+    """Nothing is lost of captions in other letters than Latin, and a long caption is cut at its last tokens."""
+    model, processor = dual_encoder("scripts", tmp_path, of_scripts)
+    encoder = import_encoder({"family": "transformers"}, tmp_path / "scripts")
+    assert encoder.config["length"] == 10
+    captions = [*IN_SCRIPTS, IN_SCRIPTS[0] * 3]
+    ids = processor(text=captions, padding=False)["input_ids"]
+    assert not any(processor.tokenizer.unk_token_id in of_caption for of_caption in ids)
+    assert encoder.tokens_left_out(captions) == [max(len(of_caption) - 10, 0) for of_caption in ids]
+    expected = torch.cat([text_features("metaclip_2", model, processor, caption) for caption in captions])
+    found = encoder.embed_texts(captions)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    between = torch.cdist(found[: len(IN_SCRIPTS)], found[: len(IN_SCRIPTS)])
+    assert between[~torch.eye(len(IN_SCRIPTS), dtype=torch.bool)].min() > 1e-3
 
 
 def test_embeddings_of_images(both):

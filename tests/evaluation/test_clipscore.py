@@ -44,11 +44,11 @@ def encoders(monkeypatch):
     monkeypatch.setattr(clipscore, "embeddings_of", seen)
 
 
-def given(captions=CAPTIONS, people=False, references=REFERENCES, **asked):
+def given(captions=CAPTIONS, people=False, references=REFERENCES, languages=None, **asked):
     rows = [{"corpus": "coco", "image_id": image, "caption_index": at, "caption": text} for image, at, text in captions]
     return SimpleNamespace(
         settings={"clipscore": [], "pac_s": [], **asked}, people=people, captions={"coco": rows},
-        texts={"coco": references},
+        texts={"coco": references}, languages=languages or {},
     )  # fmt: skip
 
 
@@ -56,6 +56,23 @@ def test_clipscore_is_2_5_times_the_cosine_and_never_below_0():
     (columns,) = score(given(clipscore=["clip"]))
     assert columns["score"].tolist() == pytest.approx([2.5 * 0.6, 2.5, 0], abs=1e-6)
     assert {*columns["metric"], *columns["encoder"]} == {"CLIPScore", "clip"}
+
+
+def test_captions_in_another_language_have_no_prompt(monkeypatch):
+    read = []
+
+    class Noting(Encoder):
+        def embed_texts(self, captions):
+            read.extend(captions)
+            return super().embed_texts(captions)
+
+        def tokens_left_out(self, captions):
+            return [0] * len(captions)
+
+    monkeypatch.setattr(clipscore, "encoder_of", lambda given, name: Noting())
+    (columns,) = score(given(clipscore=["clip"], languages={"coco": "de"}))
+    assert {*read} == {*TEXTS}
+    assert columns["score"].tolist() == pytest.approx([2.5 * 0.6, 2.5, 0], abs=1e-6)
 
 
 def test_pac_s_is_2_times_the_cosine():

@@ -54,10 +54,12 @@ def evaluate(folder: str, output: str) -> None:
     asked = {"corpora": ["world"], "references_per_image": None}
     memory, models = {"mem_mb": 3500, "time_limit": 2}, inputs / "models"
     captions = {"images": inputs / "images.parquet", "captions": inputs / "references.parquet"}
-    run_script("tokenize_references", captions, [references], wildcards={"corpus": "world"}, split="test")
-    run_script("tokenize_captions", [tables["captions"]], [tokens])
+    run_script(
+        "tokenize_references", captions, [references], wildcards={"corpus": "world"}, split="test", tokenizers={}
+    )
+    run_script("tokenize_captions", [tables["captions"]], [tokens], tokenizers={})
     compared = {"tokens": [tokens], "references": [references], "judged": []}
-    run_script("score_nlg", compared, [made / "nlg.parquet"], captioners=["me"], **asked)
+    run_script("score_nlg", compared, [made / "nlg.parquet"], captioners=["me"], english=["world"], **asked)
     run_script("parse_references", {"models": models, "references": references}, [parses], resources=memory)
     compared = {"models": models, "tokens": tokens, "references": [references], "parses": [parses]}
     run_script("score_spice", compared, [made / "spice.parquet"], resources=memory, **asked)

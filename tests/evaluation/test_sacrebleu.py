@@ -129,6 +129,7 @@ def test_the_job_scores_captions_as_they_were_written(tmp_path):
         splits=["test"],
         references_per_image=1,
         settings={"sacrebleu": True},
+        tokenizers={},
     )
     (result,) = results(JOB, str(tmp_path / "sacrebleu.parquet"), 0)
     assert result.value == by_library(rows, {image: of_image[:1] for image, of_image in references.items()})

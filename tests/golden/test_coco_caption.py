@@ -81,10 +81,18 @@ def results(request, files, tmp_path_factory):
             pytest.skip("no Java on PATH runs, so the one found is the bundled one")
         corpus = {name: folder / f"{name}.parquet" for name in ("images", "captions")}
         references = folder / "references.parquet"
-        run_script("tokenize_references", corpus, [references], wildcards=coco, split="val")
-        run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco)
+        run_script("tokenize_references", corpus, [references], wildcards=coco, split="val", tokenizers={})
+        run_script("tokenize_captions", [generated], [folder / "tokens.parquet"], wildcards=coco, tokenizers={})
         scored = {"tokens": [folder / "tokens.parquet"], "references": [references], "judged": []}
-        run_script("score_nlg", scored, [nlg], captioners=["fakecap"], corpora=["coco"], references_per_image=None)
+        run_script(
+            "score_nlg",
+            scored,
+            [nlg],
+            captioners=["fakecap"],
+            corpora=["coco"],
+            english=["coco"],
+            references_per_image=None,
+        )
     run_script(
         "summarise_evaluation",
         {"nlg": [nlg], "captions": [generated]},

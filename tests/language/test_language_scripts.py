@@ -61,9 +61,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     model = folder / "model.arpa.gz"
     corpus = {"images": folder / "images.parquet", "captions": folder / "captions.parquet"}
-    run_script("train_language_model", corpus, [model], splits=["train"])
+    run_script("train_language_model", corpus, [model], splits=["train"], tokenizer="ptb")
     with pytest.raises(ValueError, match="no caption belongs to an image of the splits restval"):
-        run_script("train_language_model", corpus, [folder / "none"], splits=["restval"])
+        run_script("train_language_model", corpus, [folder / "none"], splits=["restval"], tokenizer="ptb")
     for captioner, captions in (("odd", ODD), ("plain", PLAIN)):
         here = folder / captioner
         rows = {

@@ -54,6 +54,34 @@ def test_pictures_are_beside_the_table_that_shows_them(folder):
     assert r"\graphicspath" in text.split(r"\begin", 1)[0]
 
 
+OTHERS = {"chinese": "一只狗在海边奔跑", "arabic": "كلب يركض على الشاطئ", "hindi": "समुद्र तट पर एक कुत्ता"}
+
+
+def of_scripts() -> Table:
+    """A table of captions in several scripts."""
+    columns = [Column("image", numeric=False), Column("caption", numeric=False)]
+    rows = [[Cell(name), Cell(text)] for name, text in {**OTHERS, "german": "Ein Hund läuft über 狗 am Strand"}.items()]
+    return Table("scripts", "Captions", "In several languages.", columns, [Block(rows, "狗")], [], ())
+
+
+def test_texts_in_other_scripts_are_left_out_with_a_note():
+    text = latex(of_scripts())
+    assert not any(written in text for written in ("狗", "كلب", "कुत्ता"))
+    assert text.count("other script") == len(OTHERS) + 1 + 1, "cells, a heading, and the note"
+    assert "scripts.csv has it" in text
+    assert r"Ein Hund läuft über \texttt{U+72D7} am Strand" in text
+    latin = latex(table_of_kind("pair", title="Plain"))
+    assert "other script" not in latin
+
+
+@NEEDS_LATEX
+def test_a_table_with_other_scripts_compiles(tmp_path):
+    write_table_files(of_scripts(), [tmp_path / "scripts.tex"])
+    wrong, pages = compiled(tmp_path, ["scripts"], "article")
+    assert wrong == []
+    assert pages == {"scripts": 1}
+
+
 def test_a_long_table_has_every_row_once_in_floats_that_name_it():
     columns = [Column("rank", numeric=False), Column("value")]
     blocks = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(15)], f"block {b}") for b in range(4)]

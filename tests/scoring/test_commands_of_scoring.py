@@ -128,4 +128,4 @@ def test_without_java_it_is_a_sentence(files, capsys, monkeypatch):
     assert main(["score", "base.json", "references.json"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("captionlab score: /no/java does not run as Java")
-    assert "sacrebleu, clipscore, chair do without (--metrics)" in error
+    assert "sacrebleu, chrf, clipscore, chair do without (--metrics)" in error

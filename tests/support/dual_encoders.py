@@ -31,11 +31,11 @@ def long_clip() -> tuple[Any, Any]:
     return clip(248)
 
 
-def metaclip_2() -> tuple[Any, Any]:
-    """MetaCLIP 2: a CLIP with another tokenizer."""
+def metaclip_2(letters: str = "") -> tuple[Any, Any]:
+    """MetaCLIP 2: a CLIP with another tokenizer; with `letters`, a tokenizer of these letters."""
     from transformers import CLIPProcessor, MetaClip2Config, MetaClip2Model
 
-    tokenizer = _tokenizer("</s>", "<s>", model_max_length=10)
+    tokenizer = _tokenizer("</s>", "<s>", letters, model_max_length=10)
     config = MetaClip2Config(
         text_config={**_text(tokenizer, 10), "projection_dim": DIMENSIONS},
         vision_config={**VISION, "projection_dim": DIMENSIONS},
@@ -58,7 +58,7 @@ def siglip2() -> tuple[Any, Any]:
     """SigLIP 2 of any shape of image (NaFlex): an image is a list of patches, padded to 256."""
     from transformers import Siglip2Config, Siglip2ImageProcessor, Siglip2Model, Siglip2Processor
 
-    tokenizer = _tokenizer("<eos>", letters=True, model_input_names=["input_ids"])
+    tokenizer = _tokenizer("<eos>", letters=ascii_lowercase, model_input_names=["input_ids"])
     config = Siglip2Config(
         text_config={**_text(tokenizer, 64), "projection_size": 16},
         vision_config={**SIZES, "patch_size": 16, "num_patches": 16},
@@ -106,6 +106,16 @@ def altclip() -> tuple[Any, Any]:
     return AltCLIPModel(config), AltCLIPProcessor(_cropped(), tokenizer)
 
 
+# Words in several scripts, and their letters.
+IN_SCRIPTS = ("一只狗在跑", "كلب يركض على الشاطئ", "कुत्ता दौड़ता है", "犬が走る", "개가 달린다", "собака бежит", "สุนัขวิ่ง")
+SCRIPTS = "".join(sorted({letter for text in IN_SCRIPTS for letter in text if letter.strip()}))
+
+
+def of_scripts() -> tuple[Any, Any]:
+    """MetaCLIP 2 with a tokenizer of letters of several scripts."""
+    return metaclip_2(SCRIPTS)
+
+
 MAKERS: Mapping[str, Callable[[], tuple[Any, Any]]] = {
     "clip": clip,
     "long-clip": long_clip,
@@ -118,12 +128,15 @@ MAKERS: Mapping[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-def dual_encoder(kind: str, folder: Path) -> tuple[Any, Any]:
-    """Write a model of this type, and its processor, into a folder of that name, and return both."""
+def dual_encoder(kind: str, folder: Path, maker: Callable[[], tuple[Any, Any]] | None = None) -> tuple[Any, Any]:
+    """Write a model of this type, and its processor, into a folder of that name, and return both.
+
+    `maker` makes the model, by default MAKERS[kind].
+    """
     from transformers import AutoProcessor
 
     torch.manual_seed(0)
-    model, processor = MAKERS[kind]()
+    model, processor = (maker or MAKERS[kind])()
     for value in model.state_dict().values():
         if value.is_floating_point() and value.ndim:  # so that every layer matters, and no variance is negative
             value.add_(torch.rand_like(value) * 0.3)
@@ -132,11 +145,11 @@ def dual_encoder(kind: str, folder: Path) -> tuple[Any, Any]:
     return model, AutoProcessor.from_pretrained(folder / kind)
 
 
-def _tokenizer(end: str, begin: str = "", letters: bool = False, **options: Any) -> Any:
+def _tokenizer(end: str, begin: str = "", letters: str = "", **options: Any) -> Any:
     """A tokenizer of words, or of `letters`, that ends each text, and begins it where `begin` is given."""
     from transformers import PreTrainedTokenizerFast
 
-    names = ["<pad>", end, "<unk>", *([begin] if begin else []), *("▁" + ascii_lowercase if letters else WORDS.split())]
+    names = ["<pad>", end, "<unk>", *([begin] if begin else []), *("▁" + letters if letters else WORDS.split())]
     vocabulary = {name: number for number, name in enumerate(names)}
     inner = Tokenizer(
         models.BPE(vocabulary, [], unk_token="<unk>") if letters else models.WordLevel(vocabulary, unk_token="<unk>")

@@ -103,6 +103,7 @@ def _build_browser(captioners: Mapping[str, Any], corpora: list[str]) -> None:
         "captioners": captioners,
         "training": [LEARNT],
         "factors": {},
+        "languages": {},
         "sliced": {},
         "papers": {},
     }

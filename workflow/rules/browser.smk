@@ -85,6 +85,7 @@ def shown(wildcards):
         "evaluations": shown_evaluations(),
         "corpora": shown_corpora(),
         "splits": {corpus: settings.corpora[corpus].evaluation_split for corpus in shown_corpora()},
+        "languages": graph.languages(*shown_corpora()),
         "captioners": shown_captioners(),
         "training": training_corpora(),
         "sliced": columns_of_slices(),

@@ -4,6 +4,14 @@ Needs: nothing for the toy world; annotation files and image folders for the oth
 """
 
 
+def corpus_settings(wildcards):
+    """Return the block of a corpus without the keys that its images and captions do not depend on."""
+    reader = settings.corpora[wildcards.corpus].reader
+    chosen = reader != "toyworld" and graph.facts("corpora.readers", reader).languages
+    others = ["evaluation_split", "shards", "tokenizer", *([] if chosen else ["language"])]
+    return graph.block("corpora", wildcards.corpus, *others)
+
+
 rule render_toyworld:
     """Render the images of a corpus of the toy world.
 
@@ -34,7 +42,7 @@ rule render_toyworld:
         runtime=30,
     params:
         **graph.software("render_toyworld", "numpy", "pillow"),
-        config=lambda wildcards: graph.block("corpora", wildcards.corpus, "evaluation_split", "shards"),
+        config=corpus_settings,
     message:
         "render the toy world's {wildcards.corpus}"
     script:
@@ -78,7 +86,7 @@ rule read_corpus:
             "pillow",
             loads=lambda wildcards: graph.modules("corpora.readers", settings.corpora[wildcards.corpus].reader),
         ),
-        config=lambda wildcards: graph.block("corpora", wildcards.corpus, "evaluation_split", "shards"),
+        config=corpus_settings,
         data=settings.data,
     message:
         "read the corpus {wildcards.corpus}"

@@ -24,7 +24,8 @@ rule tokenize_references:
         mem_mb=4000,
         runtime=30,
     params:
-        **graph.software("tokenize_references", "pycocoevalcap"),
+        **graph.software("tokenize_references", loads=lambda wildcards: graph.tokenizer_modules(wildcards.corpus)),
+        tokenizers=lambda wildcards: graph.tokenizers(wildcards.corpus),
         split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
     message:
         "tokenize the references of {wildcards.corpus}"
@@ -50,7 +51,10 @@ rule tokenize_captions:
         mem_mb=4000,
         runtime=30,
     params:
-        **graph.software("tokenize_captions", "pycocoevalcap"),
+        **graph.software(
+            "tokenize_captions", loads=lambda wildcards: graph.tokenizer_modules(*evaluated_corpora(wildcards))
+        ),
+        tokenizers=lambda wildcards: graph.tokenizers(*evaluated_corpora(wildcards)),
     message:
         "tokenize the captions of {wildcards.captioner} for {wildcards.evaluation}"
     script:
@@ -65,6 +69,11 @@ def corpora_with_references(wildcards):
 def references(wildcards):
     """Return the tokenised references of each corpus of an evaluation that has some."""
     return [f"results/evaluation/references/{corpus}.parquet" for corpus in corpora_with_references(wildcards)]
+
+
+def english_corpora(wildcards):
+    """Return the corpora of an evaluation whose images have captions in English, by the Penn treebank tokeniser."""
+    return [corpus for corpus in corpora_with_references(wildcards) if not graph.tokenizers(corpus)]
 
 
 def compared_captioners(wildcards):
@@ -109,6 +118,7 @@ rule score_nlg:
         **graph.software("score_nlg", "pycocoevalcap"),
         captioners=compared_captioners,
         corpora=corpora_with_references,
+        english=english_corpora,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.evaluation} by BLEU, METEOR, ROUGE-L and CIDEr"
@@ -177,10 +187,10 @@ rule score_spice:
     input:
         models="results/spice/models",
         tokens="results/evaluation/{captioner}/{evaluation}/tokens.parquet",
-        references=references,
-        parses=lambda wildcards: [
-            f"results/spice/parses/{corpus}.parquet" for corpus in corpora_with_references(wildcards)
+        references=lambda wildcards: [
+            f"results/evaluation/references/{corpus}.parquet" for corpus in english_corpora(wildcards)
         ],
+        parses=lambda wildcards: [f"results/spice/parses/{corpus}.parquet" for corpus in english_corpora(wildcards)],
     output:
         "results/evaluation/{captioner}/{evaluation}/spice.parquet",
     log:
@@ -193,7 +203,7 @@ rule score_spice:
         runtime=240,
     params:
         **graph.software("score_spice", "pycocoevalcap"),
-        corpora=corpora_with_references,
+        corpora=english_corpora,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by SPICE"
@@ -418,6 +428,8 @@ def scoring_inputs(wildcards):
             "features": [path for one in encoders for corpus in corpora for path in graph.features_of(one, corpus)],
         },
         "questions": {"questions": question_tables(wildcards)},
+        "languages": {},
+        "tokenizers": {},
     }
     found = {"captions": f"results/captions/{captioner}/{evaluation}.parquet"}
     facts = graph.metrics()[wildcards.table]
@@ -452,6 +464,18 @@ def metric_settings(wildcards):
     asks = sorted(graph.metrics()[wildcards.table].asks)
     asked = {key: written.get(key, getattr(evaluation, key, None)) for key in asks}
     return {**asked, "questions": question_sets(wildcards)} if "questions" in asked else asked
+
+
+def metric_tokenizers(wildcards):
+    """Return the tokenisers of corpora in other languages than English, if the metric reads them."""
+    reads = "tokenizers" in graph.metrics()[wildcards.table].reads
+    return graph.tokenizers(*evaluated_corpora(wildcards)) if reads else {}
+
+
+def metric_languages(wildcards):
+    """Return the languages of corpora in other languages than English, if the metric reads them."""
+    reads = "languages" in graph.metrics()[wildcards.table].reads
+    return graph.languages(*evaluated_corpora(wildcards)) if reads else {}
 
 
 def scoring_memory(wildcards, input, attempt):
@@ -489,6 +513,8 @@ rule score_captions:
         splits=evaluation_splits,
         references_per_image=lambda wildcards: settings.evaluations[wildcards.evaluation].references_per_image,
         settings=metric_settings,
+        languages=metric_languages,
+        tokenizers=metric_tokenizers,
     message:
         "score the captions of {wildcards.captioner} for {wildcards.evaluation} by {wildcards.table}"
     script:

@@ -24,7 +24,14 @@ rule train_language_model:
         mem_mb=8000,
         runtime=60,
     params:
-        **graph.software("train_language_model", "numpy", "pycocoevalcap"),
+        **graph.software(
+            "train_language_model",
+            "numpy",
+            loads=lambda wildcards: graph.tokenizer_modules(settings.language.model.corpus),
+        ),
+        tokenizer=lambda wildcards: graph.tokenizers(settings.language.model.corpus).get(
+            settings.language.model.corpus, "ptb"
+        ),
         splits=lambda wildcards: sorted(settings.language.model.splits),
     message:
         "train the trigram language model"

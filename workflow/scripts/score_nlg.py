@@ -1,6 +1,7 @@
 """Score the captions of all captioners of an evaluation by BLEU, METEOR, ROUGE-L and CIDEr, corpus by corpus."""
 
 from collections import defaultdict
+from contextlib import nullcontext
 
 from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, score_corpus
 from captionlab.evaluation.references import read_references
@@ -21,10 +22,12 @@ def main(snakemake):
         for row in read_table(path, CANDIDATES).to_pylist()
     }
     captioners = list(zip(params.captioners, snakemake.input.tokens, strict=True))
-    with meteor_process() as meteor, TableWriter(snakemake.output[0], NLG) as writer:
+    starting = meteor_process() if params.english else nullcontext()
+    with starting as meteor, TableWriter(snakemake.output[0], NLG) as writer:
         for captioner, path in progress(captioners, "captioners", len(captioners)):
             captions = defaultdict(dict)
             for row in read_table(path, TOKENS).to_pylist():
                 captions[row["corpus"]][row["image_id"], row["caption_index"]] = row["tokens"]
             for corpus, of_corpus in references.items():
-                writer.write(score_corpus(captioner, corpus, captions[corpus], of_corpus, meteor, judgements))
+                asked = meteor if corpus in params.english else None
+                writer.write(score_corpus(captioner, corpus, captions[corpus], of_corpus, asked, judgements))

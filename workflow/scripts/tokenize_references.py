@@ -1,6 +1,6 @@
-"""Tokenise the references of the evaluated split of a corpus as in the Penn treebank, in the order of its images."""
+"""Tokenise the references of the evaluated split of a corpus by its tokeniser, in the order of its images."""
 
-from captionlab.evaluation.ptb import tokenize
+from captionlab.evaluation.tokenizers import tokenize_corpora
 from captionlab.jobs.scripting import script
 from captionlab.storage.schemas import CAPTIONS, IMAGES, TOKENS
 from captionlab.storage.tables import read_table, write_table
@@ -17,5 +17,7 @@ def main(snakemake):
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the split {split!r}")
     captions.sort(key=lambda row: (position[row["image_id"]], row["caption_index"]))
     keys = {name: [row[name] for row in captions] for name in ("image_id", "caption_index")}
-    corpus, tokens = [snakemake.wildcards.corpus] * len(captions), tokenize([row["caption"] for row in captions])
+    corpus = [snakemake.wildcards.corpus] * len(captions)
+    texts = zip(corpus, (row["caption"] for row in captions), strict=True)
+    tokens = tokenize_corpora(texts, snakemake.params.tokenizers)
     write_table(snakemake.output[0], TOKENS, {"corpus": corpus, **keys, "tokens": tokens})

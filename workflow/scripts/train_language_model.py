@@ -1,6 +1,6 @@
 """Train a trigram language model on the captions of some splits of a corpus, with the defaults of SRILM."""
 
-from captionlab.evaluation.ptb import tokenize
+from captionlab.evaluation.tokenizers import tokenize
 from captionlab.jobs.scripting import script
 from captionlab.storage.schemas import CAPTIONS, IMAGES
 from captionlab.storage.tables import read_table
@@ -17,4 +17,5 @@ def main(snakemake):
     if not captions:
         splits = ", ".join(snakemake.params.splits)
         raise ValueError(f"{snakemake.input.captions}: no caption belongs to an image of the splits {splits}")
-    write_arpa(train(tokens.split(" ") if tokens else [] for tokens in tokenize(captions)), snakemake.output[0])
+    tokenized = tokenize(captions, snakemake.params.tokenizer)
+    write_arpa(train(tokens.split(" ") if tokens else [] for tokens in tokenized), snakemake.output[0])

@@ -14,6 +14,7 @@ from captionlab.browser.captions import AllCaptions, evaluation_columns, read_ca
 from captionlab.browser.images import OF_FOLDER, images_of, training_words, write_thumbnails
 from captionlab.browser.numbers import Numbers, read_files_behind
 from captionlab.config.families import score_tables
+from captionlab.config.languages import ENGLISH, has_spaces, usual_tokenizer
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.evaluation.schemas import SLICED_IMAGES
 from captionlab.evaluation.slices import length_ranges
@@ -81,7 +82,9 @@ def write_corpus(
     `images` has the columns of `images_of` and of `write_thumbnails`. `values` has, by evaluation, the values of images
     in columns of the user.
     """
-    split = params["splits"][corpus]
+    split, language = params["splits"][corpus], params["languages"].get(corpus, ENGLISH)
+    if not has_spaces(usual_tokenizer(language)):
+        known = dict.fromkeys(known)  # what spaces separate there are no words
     places = {image: place for place, image in enumerate(images["id"])}
     evaluations = []
     for name, block in params["evaluations"].items():
@@ -95,7 +98,8 @@ def write_corpus(
         evaluations.append({**block, "name": name, "numbers": numbers.of(name, corpus), "slices": slices, **columns})
         if any((measure["among"] or "").endswith(RANDOM) for measure in columns["measures"]):
             write_candidates(folder, corpus, name, len(places), columns["copy"], block)
-    write_script(folder / "data" / f"{corpus}.js", corpus, {"images": images, "evaluations": evaluations})
+    data = {"language": language, "images": images, "evaluations": evaluations}
+    write_script(folder / "data" / f"{corpus}.js", corpus, data)
     captions = sum(text is not None for e in evaluations for one in e["captioners"] for text in one["text"])
     of_evaluations = [{"name": e["name"], "captioners": [one["name"] for one in e["captioners"]]} for e in evaluations]
     counts = {"images": len(places), "captions": captions}

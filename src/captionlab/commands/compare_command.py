@@ -17,5 +17,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the differences between every two files. Raises ScoringError if there is one file of captions."""
     if len(arguments.captions) < 2:
         raise ScoringError("a comparison needs two files of captions or more, and the file of references last")
-    results = measure(named(arguments.captions), arguments.references, options_of(arguments))
-    sys.stdout.write(written(arguments.form, [differences_table(difference_rows(results))]))
+    options = options_of(arguments)
+    results = measure(named(arguments.captions), arguments.references, options)
+    sys.stdout.write(written(arguments.form, [differences_table(difference_rows(results), options.splits_by)]))

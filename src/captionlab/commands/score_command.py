@@ -15,8 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the scores of each file, and the differences between every two files."""
-    results = measure(named(arguments.captions), arguments.references, options_of(arguments))
-    tables = [values_table(value_rows(results))]
+    options = options_of(arguments)
+    results = measure(named(arguments.captions), arguments.references, options)
+    tables = [values_table(value_rows(results), options.splits_by)]
     if len(results) > 1:
-        tables.append(differences_table(difference_rows(results)))
+        tables.append(differences_table(difference_rows(results), options.splits_by))
     sys.stdout.write(written(arguments.form, tables))

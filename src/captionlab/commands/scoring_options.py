@@ -4,7 +4,9 @@ import argparse
 import logging
 import sys
 from pathlib import Path
+from typing import get_args
 
+from captionlab.config.languages import Tokenizer
 from captionlab.scoring.measuring import DEFAULT, METRICS
 from captionlab.scoring.scores import Options, ScoringError
 
@@ -25,6 +27,15 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
         "--encoder", metavar="FOLDER", help="encoder of CLIPScore from a run; OpenAI's ViT-B/32 by default"
     )
     parser.add_argument("--chair", metavar="INSTANCES", help="also CHAIR, by COCO's file of annotated objects")
+    parser.add_argument(
+        "--language",
+        default="en",
+        metavar="CODE",
+        help="language of the captions, such as de or zh-Hant; en by default",
+    )
+    parser.add_argument(
+        "--tokenizer", choices=get_args(Tokenizer), help="tokeniser; by default the tokeniser of the language"
+    )
     parser.add_argument("--split", default="test", help="split of Karpathy's file; test by default")
     parser.add_argument("--captioned-only", action="store_true", help="leave out images without a caption")
     parser.add_argument("--seed", type=int, default=1, help="seed of the bootstrap; 1 by default")
@@ -47,6 +58,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         images=arguments.clipscore,
         encoder=arguments.encoder,
         objects=arguments.chair,
+        language=arguments.language,
+        tokenizer=arguments.tokenizer,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from pydantic import Field, PositiveInt
 
+from captionlab.config.languages import PTB, Tokenizer, is_english, language_mistake
 from captionlab.config.model import FilePath, Model, Nullable, OwnSeed, Ref, Share, Unique
 from captionlab.config.plugins import cases_by, plugin_models
 
@@ -15,6 +16,10 @@ PathsOfSplits = Annotated[dict[str, FilePath], Len(1)]
 Folder = Annotated[FilePath | None, Nullable]
 Folders = Annotated[FilePath | PathsOfSplits | None, Nullable]
 FOLDER = "folder of the images; null for texts only"
+LANGUAGE = (
+    "language of its captions, as a code of ISO 639 or BCP 47 such as de or zh-Hant; metrics and taggers depend on it "
+    "(docs/metrics.md)"
+)
 FOLDERS = "folder of the images, or one for each split; null for texts only"
 
 
@@ -37,6 +42,8 @@ class CorpusFacts:
     """whether there are images that nobody described, which are candidates only"""
     published: bool = False
     """whether it reads published data sets only, and not also files of users"""
+    languages: bool = False
+    """whether its files have captions in several languages, of which the key `language` chooses one"""
     libraries: tuple[str, ...] = ()
     """libraries beside pillow whose versions change the corpus"""
 
@@ -46,6 +53,22 @@ class Corpus(Model):
 
     evaluation_split: str = Field("test", description="split that evaluations use")
     shards: PositiveInt = Field(1, description="number of jobs that embed its images")
+    language: str = Field("en", description=LANGUAGE)
+    tokenizer: Tokenizer | None = Field(
+        None,
+        description="tokeniser of BLEU, ROUGE-L, CIDEr and diversity: ptb is pycocoevalcap's and for English, the "
+        "others are sacrebleu's; by default the tokeniser of its language",
+    )
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if there is no such language, or if its captions cannot be read by its tokeniser."""
+        if wrong := language_mistake(self.language):
+            yield f"{{place}}.language {wrong}"
+        elif self.tokenizer == PTB and not is_english(self.language):
+            yield (
+                f"{{place}}.tokenizer is {PTB}, which is for English, and its language is {self.language}; leave it "
+                "out, or name a tokeniser of sacrebleu"
+            )
 
 
 class CorpusOfFiles(Corpus):

@@ -8,6 +8,7 @@ from captionlab.config.blocks import has_captions
 from captionlab.config.captioners import CaptionerFacts
 from captionlab.config.corpora import CorpusFacts, JudgementFacts
 from captionlab.config.encoders import EncoderFacts
+from captionlab.config.languages import other_tokenizers
 from captionlab.config.metrics import MetricFacts
 from captionlab.config.questions import AnswererFacts, ReaderFacts
 from captionlab.config.rewards import RewardFacts
@@ -63,12 +64,15 @@ def score_tables() -> Mapping[str, MetricFacts]:
 def asked_tables(config: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, MetricFacts]:
     """Return the facts of each table of scores that an evaluation of a config asks for, by name.
 
-    If no corpus of the evaluation has captions, tables that compare with references are left out.
+    If no corpus of the evaluation has captions, tables that compare with references are left out. If none has captions
+    in English, tables for English are left out.
     """
     off = ("off", False)  # YAML reads a bare off as false
     tables = {name: table for name, table in score_tables().items() if config.get(table.switch) not in off}
     if not any(has_captions(config["corpora"][corpus]) for corpus in evaluation["corpora"]):
         tables = {name: table for name, table in tables.items() if not table.references}
+    if len(other_tokenizers(config["corpora"], evaluation["corpora"])) == len(evaluation["corpora"]):
+        tables = {name: table for name, table in tables.items() if not table.english}
     return {name: t for name, t in tables.items() if not t.asks or any(evaluation.get(key) for key in t.asks)}
 
 

@@ -26,7 +26,8 @@ def with_judgements(config: Block) -> Block:
     whole = {**config, **{section: dict(config[section]) for section in (*SECTIONS, "regions", "tags")}}
     for name, block in config["judgements"].items():
         corpus = config["corpora"][block["corpus"]]
-        whole["corpora"][name] = {"reader": JUDGED, "evaluation_split": JUDGED, "shards": corpus["shards"]}
+        same = {key: corpus[key] for key in ("shards", "language", "tokenizer") if key in corpus}
+        whole["corpora"][name] = {"reader": JUDGED, "evaluation_split": JUDGED, **same}
         whole["captioners"][name] = {"family": JUDGED}
         asked = {key: block[key] for key in metrics if key in block}
         whole["evaluations"][name] = {**asked, "captioners": [name], "corpora": [name], "retrievers": [], "shards": 1}

@@ -16,6 +16,8 @@ MetricInput = Literal[
     "categories",
     "encoders",
     "questions",
+    "languages",
+    "tokenizers",
 ]
 
 # How a value of a corpus is made from its captions: their mean, the share of captions that count, the share of items
@@ -48,6 +50,8 @@ class MetricFacts:
     """keys of an evaluation of which at least one must be set for the table to be made; () if it is always made"""
     references: bool = False
     """whether captions are compared with references alone, which human captions are themselves"""
+    english: bool = False
+    """whether it is for captions in English alone: those of other corpora have no scores"""
     switch: Literal["", "spice"] = ""
     """key of the config that can turn the table off"""
     reads: tuple[MetricInput, ...] = ()

@@ -74,6 +74,12 @@ def splits_of(corpus: Block) -> list[str]:
 
     If only the files of the corpus tell its splits, the list is empty.
     """
-    keys = {"toyworld": "images", "folder": "splits", "webdataset": "tars", "flickr8k-token": "splits"}
+    keys = {
+        "toyworld": "images",
+        "folder": "splits",
+        "webdataset": "tars",
+        "flickr8k-token": "splits",
+        "coco-cn": "splits",
+    }
     by_split = corpus.get(keys.get(corpus["reader"], "annotations"))
     return [*by_split, *(["val"] if "validation" in corpus else [])] if isinstance(by_split, dict) else []

@@ -31,6 +31,7 @@ from captionlab.config.families import (
     score_tables,
 )
 from captionlab.config.judges import JUDGES
+from captionlab.config.language_mistakes import language_mistakes
 from captionlab.config.names import a_family, hint
 from captionlab.config.needs import Need, image_needs, splits_of
 from captionlab.config.roles import ROLES
@@ -67,6 +68,7 @@ def reference_mistakes(config: Block) -> Iterator[str]:
         yield from _judgement_mistakes(config, f"judgements.{name}", block)
     for name, block in config["comparisons"].items():
         yield from _comparison_mistakes(config, f"comparisons.{name}", block)
+    yield from language_mistakes(config)
     yield from _command_mistakes(config["metrics"])
     yield from _judge_mistakes(config)
     yield from _question_mistakes(config)

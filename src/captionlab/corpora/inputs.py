@@ -16,12 +16,23 @@ class CorpusError(ValueError):
 
 
 def named_paths(config: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return the paths of a key of the config, by full key: {"images": ...}, {"images.train": ..., ...} or {}."""
+    """Return the paths of a key of the config, by full key: {"images": ...}, {"images.train": ..., ...} or {}.
+
+    A split may have several files: {"annotations.train.0": ..., "annotations.train.1": ...}.
+    """
     value = config.get(key)
     if value is None:
         return {}
     if isinstance(value, Mapping):
-        return {f"{key}.{split}": path for split, path in value.items()}
+        return {
+            full: path
+            for split, given in value.items()
+            for full, path in (
+                [(f"{key}.{split}.{number}", path) for number, path in enumerate(given)]
+                if isinstance(given, list)
+                else [(f"{key}.{split}", given)]
+            )
+        }
     return {key: value}
 
 

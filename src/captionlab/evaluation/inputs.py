@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from captionlab.config.languages import Tokenizer
 from captionlab.evaluation.references import read_references
 from captionlab.storage.schemas import CAPTIONS, GENERATED, IMAGES, OBJECTS, TAGGED, TOKENS
 from captionlab.storage.tables import TableSchema, read_table
@@ -67,6 +68,18 @@ class MetricInputs:
         splits = dict(zip(self.corpora, self.params["splits"], strict=True))
         number = self.params["references_per_image"]
         return {name: _written(images[name], captions[name], splits[name], number) for name in self.corpora}
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """Return the languages of corpora that are not in English, by corpus ("languages")."""
+        found: Mapping[str, str] = self.params["languages"]
+        return found
+
+    @property
+    def tokenizers(self) -> Mapping[str, Tokenizer]:
+        """Return the tokenisers of corpora that have another one than English, by corpus ("tokenizers")."""
+        found: Mapping[str, Tokenizer] = self.params["tokenizers"]
+        return found
 
     @cached_property
     def objects(self) -> dict[str, list[Row]]:

@@ -209,10 +209,14 @@ def counted_values(scores: pa.Table, metrics: Mapping[str, Metric]) -> Iterator[
 
 
 def caption_results(job: Job, scores: pa.Table, seed: int, metrics: Mapping[str, Metric]) -> Iterator[Result]:
-    """Yield the results, by corpus, of a table with a row for each caption and a column for each metric."""
+    """Yield the results, by corpus, of a table with a row for each caption and a column for each metric.
+
+    A metric whose column is empty on a corpus has no result there.
+    """
     for (corpus,), part in parts(scores, "corpus"):
-        columns = {metric.column: matrix(part[metric.column]) for metric in metrics.values()}
-        yield from rows_results(job, (corpus, None, None), scored_rows(part, columns), metrics, seed)
+        there = {name: metric for name, metric in metrics.items() if part[metric.column].null_count < len(part)}
+        columns = {metric.column: matrix(part[metric.column]) for metric in there.values()}
+        yield from rows_results(job, (corpus, None, None), scored_rows(part, columns), there, seed)
 
 
 def rows_results(

@@ -11,6 +11,7 @@ from snakemake.io import local
 from captionlab.config import walking
 from captionlab.config.blocks import KINDS, Block, any_of, located, normalise, without
 from captionlab.config.caveats import caveats
+from captionlab.config.languages import other_tokenizers
 from captionlab.config.papers import listed
 from captionlab.config.settings import Settings
 from captionlab.graph.fingerprints import Fingerprints
@@ -84,12 +85,14 @@ class Software:
 
     def provenance(self) -> Block:
         """Return the facts of the run for the footer of every table. The job that makes a table adds the commit."""
+        tokenizers = other_tokenizers(self.config["corpora"], self.config["corpora"])
         return {
             "config": self.settings.name,
             "seed": self.settings.seed,
             "toy": any(corpus.reader == "toyworld" for corpus in self.settings.corpora.values()),
             "versions": self.versions("torch", "transformers", "open_clip_torch", "pycocoevalcap", "spacy"),
             **({"caveats": self.caveats} if self.caveats else {}),
+            **({"tokenizers": tokenizers} if tokenizers else {}),
         }
 
     def facts(self, package: str, name: str = "") -> Any:

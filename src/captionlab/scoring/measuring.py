@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from captionlab.config.languages import PTB, Tokenizer, is_english
 from captionlab.evaluation.inputs import MetricInputs
 from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.summary import Job, Result, caption_results
@@ -19,11 +20,13 @@ from captionlab.storage.tables import TableSchema, TableWriter
 # Metrics of captionlab.evaluation.metrics.nlg by their names here.
 NLG: Mapping[str, nlg.Scored] = {"bleu": nlg.BLEU, "meteor": nlg.METEOR, "rouge-l": nlg.ROUGE, "cider": nlg.CIDER}
 # Metrics with a table of their own, and what they read beside captions and references.
-TABLES = ("spice", "sacrebleu", "diversity", "clipscore", "chair")
+TABLES = ("spice", "sacrebleu", "chrf", "diversity", "clipscore", "chair")
 METRICS = (*NLG, *TABLES)
 DEFAULT = tuple(NLG)
 # The tables whose metrics read captions as they were written, and need no tokeniser.
-WRITTEN = ("sacrebleu", "clipscore", "chair")
+WRITTEN = ("sacrebleu", "chrf", "clipscore", "chair")
+# Metrics for captions in English alone.
+ENGLISH_ALONE = ("meteor", "spice", "chair")
 # Names of the one corpus and the one evaluation.
 CORPUS = "files"
 EVALUATION = "files"
@@ -40,6 +43,8 @@ class Material:
     """references as written, by image"""
     references: Mapping[str, Sequence[str]]
     """references as tokens, by image"""
+    tokenizer: Tokenizer
+    language: str
 
     @property
     def job(self) -> Job:
@@ -58,7 +63,10 @@ class InMemory(MetricInputs):
     """The inputs of a metric from captions and references in memory, and tables that the metric reads besides."""
 
     def __init__(self, material: Material, settings: Mapping[str, Any], inputs: Mapping[str, Any] | None = None):
-        super().__init__(inputs or {}, {"settings": settings, "corpora": [CORPUS], "people": False})
+        tokenizers = {} if material.tokenizer == PTB else {CORPUS: material.tokenizer}
+        params = {"settings": settings, "corpora": [CORPUS], "people": False, "tokenizers": tokenizers}
+        params["languages"] = {} if is_english(material.language) else {CORPUS: material.language}
+        super().__init__(inputs or {}, params)
         self.captions = {CORPUS: material.rows()}
         self.tokens = {CORPUS: dict(material.tokens)}
         self.references = {CORPUS: {image: [*texts] for image, texts in material.references.items()}}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from captionlab.config.languages import PTB, Tokenizer
 from captionlab.reporting.tables.formats.csv import csv_text
 from captionlab.reporting.tables.formats.latex import latex
 from captionlab.reporting.tables.render import Block, Cell, Column, Table, interval_cell
@@ -11,22 +12,26 @@ from captionlab.scoring.scores import DIFFERENCES, VALUES
 
 Rows = Sequence[Mapping[str, Any]]
 TOKENS = "Tokens of the Penn treebank, in lower case and without punctuation, by captionlab; SacreBLEU has its own."
+OTHER_TOKENS = (
+    "Tokens by sacrebleu's tokeniser {tokenizer}, in lower case and without punctuation; SacreBLEU has case and "
+    "punctuation, too. METEOR and SPICE are for English alone."
+)
 INTERVALS = "In brackets: 95 % intervals over images, by bootstrap; of shares, exact ones."
 TESTS = "p: two-sided, of the paired bootstrap over images; Holm: corrected for the number of pairs of the metric."
 
 
-def values_table(rows: Rows) -> Table:
+def values_table(rows: Rows, tokenizer: Tokenizer = PTB) -> Table:
     """Return a table with a row for each metric and a column for each file of captions, from rows of VALUES."""
     names = list(dict.fromkeys(row["captions"] for row in rows))
     cells = {(row["metric"], row["captions"]): row for row in rows}
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     lines = [[Cell(metric), *(_value(cells.get((metric, name)), "value") for name in names)] for metric in metrics]
     columns = [Column("metric", numeric=False), *(Column(name) for name in names)]
-    title, notes = "Scores against references", (INTERVALS, TOKENS)
+    title, notes = "Scores against references", (INTERVALS, tokens_note(tokenizer))
     return Table("scores", title, _images(rows), columns, [Block(lines)], rows, VALUES, notes)
 
 
-def differences_table(rows: Rows) -> Table:
+def differences_table(rows: Rows, tokenizer: Tokenizer = PTB) -> Table:
     """Return a table with a row for each pair of files and each metric, from rows of DIFFERENCES."""
     lines = [
         [
@@ -40,8 +45,13 @@ def differences_table(rows: Rows) -> Table:
     ]
     columns = [*(Column(name, numeric=False) for name in ("captions", "metric")), Column("difference")]
     columns += [Column("p"), Column("p, Holm")]
-    title, notes = "Paired differences", (INTERVALS, TESTS)
+    title, notes = "Paired differences", (INTERVALS, TESTS, tokens_note(tokenizer))
     return Table("differences", title, _images(rows), columns, [Block(lines)], rows, DIFFERENCES, notes)
+
+
+def tokens_note(tokenizer: Tokenizer) -> str:
+    """Return the note on the tokens of a table's metrics."""
+    return TOKENS if tokenizer == PTB else OTHER_TOKENS.format(tokenizer=tokenizer)
 
 
 def plain(table: Table) -> str:

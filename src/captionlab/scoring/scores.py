@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from captionlab.config.languages import ENGLISH, PTB, Tokenizer, is_english, language_mistake, usual_tokenizer
 from captionlab.evaluation.java import JavaError
 from captionlab.evaluation.metrics.nlg.metric import meteor_process
-from captionlab.evaluation.ptb import tokenize
 from captionlab.evaluation.summary import Result, compared, mean_interval
+from captionlab.evaluation.tokenizers import tokenize
 from captionlab.scoring.matching import Key, check_complete, matched, warn_of_order
-from captionlab.scoring.measuring import DEFAULT, METRICS, NLG, WRITTEN, InMemory, Material, nlg_results, table_results
+from captionlab.scoring.measuring import (
+    DEFAULT,
+    ENGLISH_ALONE,
+    METRICS,
+    NLG,
+    WRITTEN,
+    InMemory,
+    Material,
+    nlg_results,
+    table_results,
+)
 from captionlab.scoring.texts import Texts, read_texts
 from captionlab.statistics.multiple import holm
 
@@ -50,6 +61,12 @@ class Options:
     """folder of the encoder of CLIPScore, by default OpenAI's ViT-B/32"""
     objects: str | os.PathLike[str] | None = None
     """COCO's instances file, for CHAIR"""
+    language: str = ENGLISH
+    """language of captions and references, as a code such as de or zh-Hant"""
+    tokenizer: Tokenizer | None = None
+    """tokeniser, by default the tokeniser of the language"""
+    splits_by: Tokenizer = field(init=False)
+    """the tokeniser that is used"""
     wanted: tuple[str, ...] = field(init=False)
     """the metrics, in the order of METRICS"""
 
@@ -61,11 +78,27 @@ class Options:
             raise ScoringError(f"seed is {self.seed}; it must be 0 or more")
         if unknown := [name for name in self.metrics if name not in METRICS]:
             raise ScoringError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
+        self._choose_tokenizer()
         asked = {*self.metrics, *(["clipscore"] if self.images else []), *(["chair"] if self.objects else [])}
         for name, option, value in (("clipscore", "images", self.images), ("chair", "objects", self.objects)):
             if name in asked and not value:
                 raise ScoringError(f"{name} needs `{option}`, {_NEEDS[name]}")
+        if self.splits_by != PTB:
+            asked -= {"meteor"} if tuple(self.metrics) == DEFAULT else set()
+            if english := [name for name in ENGLISH_ALONE if name in asked]:
+                raise ScoringError(f"{english[0]} is for captions in English, by the tokeniser {PTB}; leave it out")
         object.__setattr__(self, "wanted", tuple(name for name in METRICS if name in asked))
+
+    def _choose_tokenizer(self) -> None:
+        """Set the tokeniser. Raises ScoringError if there is no such language or tokeniser."""
+        if wrong := language_mistake(self.language):
+            raise ScoringError(f"language {wrong}")
+        chosen = self.tokenizer or usual_tokenizer(self.language)
+        if chosen not in get_args(Tokenizer):
+            raise ScoringError(f"there is no tokeniser {chosen!r}; there are {', '.join(get_args(Tokenizer))}")
+        if chosen == PTB and not is_english(self.language):
+            raise ScoringError(f"the tokeniser {PTB} is for English, and the language is {self.language}")
+        object.__setattr__(self, "splits_by", chosen)
 
 
 _NEEDS = {"clipscore": "the folder of the images", "chair": "COCO's instances file with the objects of the images"}
@@ -111,19 +144,21 @@ def measure(captions: Mapping[str, Any], references: Any, options: Options) -> d
     """
     texts = read_texts(references, "references", options.split)
     sources = {name: read_texts(source, name, options.split) for name, source in captions.items()}
-    needs_java = [name for name in options.wanted if name not in WRITTEN]
+    reads_tokens = [name for name in options.wanted if name not in WRITTEN]
     try:
         with ExitStack() as stack:
             # METEOR loads while texts are tokenised.
             meteor = stack.enter_context(meteor_process()) if "meteor" in options.wanted else None
             materials = _materials(sources, texts, options)
-            results = [*nlg_results(materials, options.wanted, meteor, options.seed)] if {*NLG} & {*needs_java} else []
+            results = (
+                [*nlg_results(materials, options.wanted, meteor, options.seed)] if {*NLG} & {*reads_tokens} else []
+            )
         for name in options.wanted:
             if name not in NLG:
                 results += _of_table(name, materials, options)
     except JavaError as error:
         others = ", ".join(WRITTEN)
-        raise JavaError(f"{error}; {', '.join(needs_java)} need Java, and {others} do without (--metrics)") from error
+        raise JavaError(f"{error}; {', '.join(reads_tokens)} need Java, and {others} do without (--metrics)") from error
     return {name: [result for result in results if result.job.captioner == name] for name in captions}
 
 
@@ -150,6 +185,8 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
             tokens=_tokens(of_source, options),
             written=kept,
             references={image: [of_references[image, n] for n in range(len(texts))] for image, texts in kept.items()},
+            tokenizer=options.splits_by,
+            language=options.language,
         )
         for name, of_source in captions.items()
     ]
@@ -162,7 +199,7 @@ def _tokens(texts: Mapping[Key, str], options: Options) -> dict[Key, str]:
     end of a text, the tokeniser looks at the beginning of the next text.
     """
     is_read = any(name not in WRITTEN for name in options.wanted)
-    tokens = tokenize([*texts.values()]) if is_read else [""] * len(texts)
+    tokens = tokenize([*texts.values()], options.splits_by) if is_read else [""] * len(texts)
     return dict(zip(texts, tokens, strict=True))
 
 

@@ -1,11 +1,13 @@
 """Config of a corpus of the toy world."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt
 from pydantic_core import PydanticCustomError
 
 from captionlab.config.corpora import Corpus
+from captionlab.config.languages import is_english
 from captionlab.config.model import Seed
 from captionlab.config.names import hint
 from captionlab.corpora.toyworld.domains import DOMAINS
@@ -27,3 +29,9 @@ class Config(Corpus):
     )
     seed: Seed = Field(description="seed of the images and captions")
     images: dict[str, NonNegativeInt] = Field(description="number of images of each split")
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if captions in another language than English are asked for."""
+        yield from super().mistakes(config)
+        if not is_english(self.language):
+            yield f"{{place}}.language is {self.language}, and the toy world writes English; leave it out"

@@ -39,11 +39,12 @@ def run_notes(provenance: Mapping[str, Any]) -> list[str]:
     """Return sentences about the run: config, seed, commit, other facts, and versions of libraries.
 
     `provenance` has `config` and `seed`, and may have `commit`, `device`, `toy` (True if a corpus is from the toy
-    world, which a separate note explains), `caveats` (which titles have) and `versions` (library -> version). Other
-    keys are printed unchanged. Inside a job, a sentence on the input files follows.
+    world), `caveats`, `tokenizers` (of corpora that are not in English) and `versions` (library -> version). Other
+    notes and titles tell of `toy`, `caveats` and `tokenizers`. Other keys are printed unchanged. Inside a job, a
+    sentence on the input files follows.
     """
     first = [key for key in ("seed", "commit", "device") if key in provenance]
-    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "caveats", "versions", *first})]
+    keys = [*first, *sorted(provenance.keys() - {"config", "toy", "caveats", "tokenizers", "versions", *first})]
     facts = "".join(f", {key} {provenance[key]}" for key in keys)
     notes = [f"Made from the config {provenance['config']!r}{facts}."]
     if versions := provenance.get("versions"):

@@ -9,6 +9,7 @@ from captionlab.reporting.runs.values import COORDINATES, Coordinates, Measured,
 from captionlab.reporting.tables.cells import place_name
 from captionlab.reporting.tables.footnotes import OVER_IMAGES, footnotes_of_run, run_notes, titled
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, Value, interval_cell
+from captionlab.reporting.tables.tokens_note import token_notes
 from captionlab.reporting.tables.verdicts import CONTEXT, Verdict, beside, judge, legend, smallest_difference
 
 # Columns of every CSV that say how it was made.
@@ -154,8 +155,8 @@ def table_of(
 ) -> Table:
     """Return a table whose records have the named columns.
 
-    The provenance is added below the table, and to records that lack it. Caveats on all numbers of the run are in the
-    title, in a note, and in a column of the records.
+    The provenance is added below the table, and to records that lack it. A note says which tokens metrics compare.
+    Caveats on all numbers of the run are in the title, in a note, and in a column of the records.
     """
     caveats = provenance.get("caveats", [])
     made = {key: provenance.get(key) for key in PROVENANCE}
@@ -164,6 +165,7 @@ def table_of(
         record_columns = [*record_columns, "caveats"]
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
-    footnotes = [*notes, *footnotes_of_run(provenance)]
+    tokens = token_notes(columns, kept, provenance.get("tokenizers", {}))
+    footnotes = [*notes, *tokens, *footnotes_of_run(provenance)]
     shown = titled(title, caveats)
     return Table(name, shown, description, columns, blocks, kept, record_columns, footnotes, run_notes(provenance))

@@ -33,9 +33,9 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
     """
     file, lists = root / config["annotations"], config.get("splits")
     gathered = Gathered[str]()
-    for position, (name, caption) in enumerate(_captions(file)):
+    for position, (name, caption) in enumerate(captions_by_name(file)):
         gathered.add(position, file_id(name), [caption], name)
-    splits = _splits({split: root / path for split, path in lists.items()}) if lists else {}
+    splits = splits_by_name({split: root / path for split, path in lists.items()}) if lists else {}
     left_out = 0
     for image, name, captions in gathered.images():
         split, _ = splits.pop(image, ("", name)) if lists else ("test", name)
@@ -48,7 +48,7 @@ def read(config: Mapping[str, Any], root: Path) -> Iterator[Entry]:
         logger.warning("%s: left out %d images with their captions, which no list of `splits` has", file, left_out)
 
 
-def _captions(file: Path) -> Iterator[tuple[str, str]]:
+def captions_by_name(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the name of the image and the caption of each line that is not blank."""
     for where, line in text_lines(file):
         if not line.strip():
@@ -60,7 +60,7 @@ def _captions(file: Path) -> Iterator[tuple[str, str]]:
         yield numbered[1], caption
 
 
-def _splits(lists: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+def splits_by_name(lists: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
     """Return the split and the file name of each image by its id, in the order of the lists."""
     splits: dict[str, tuple[str, str]] = {}
     for split, file in lists.items():

@@ -33,7 +33,7 @@ FACTS = MetricFacts(
         "captions cut for *": Definition("Share of the captions that are longer than the encoder reads.", "%", "share"),
     },
     asks=("clipscore", "pac_s"),
-    reads=("texts", "encoders"),
+    reads=("texts", "encoders", "languages"),
     libraries=("numpy", "torch"),
     mem_mb=8000,
     runtime=120,

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from captionlab.encoders.encoder import Encoder
 
-# The prompt before each caption and each reference.
+# The prompt before each caption and each reference in English. Captions in other languages have none, because the
+# papers have no prompt for them and an English one would mix two languages in a text.
 PROMPT = "A photo depicts "
 # By key of an evaluation: the name of the score, and w from section 3 of its paper.
 SCORED = {"clipscore": ("CLIPScore", 2.5), "pac_s": ("PAC-S", 2.0)}
@@ -68,14 +69,15 @@ def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
         encoder = encoder_of(inputs, name)
         for corpus, rows in inputs.captions.items():
             columns = {key: [row[key] for row in rows] for key in CAPTION_KEY}
-            images, captions = columns["image_id"], [PROMPT + row["caption"] for row in rows]
+            prompt = "" if corpus in inputs.languages else PROMPT
+            images, captions = columns["image_id"], [prompt + row["caption"] for row in rows]
             left_out = encoder.tokens_left_out(captions)
             log_cut(left_out, corpus, name)
             said = unit_length(encoder.embed_texts(captions).cpu().numpy(), images, f"captions of {corpus}, by image")
             seen = _of_images(inputs, name, corpus, images)
             scores = weight * np.maximum((said.astype(np.float64) * seen).sum(axis=1), 0)
             written = {} if inputs.people else inputs.texts[corpus]
-            references = [[PROMPT + text for text in written.get(image, ())] for image in images]
+            references = [[prompt + text for text in written.get(image, ())] for image in images]
             yield {
                 **columns,
                 "metric": [metric] * len(rows),

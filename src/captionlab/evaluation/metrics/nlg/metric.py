@@ -1,7 +1,8 @@
 """BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap for each caption, with the numbers that corpus values are made from.
 
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, in
-the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.ptb.
+the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.tokenizers. METEOR is for
+English alone.
 
 SCORED are the columns of the table, which the rule score_nlg scores, and METRICS the values that are computed from
 them. A further value in METRICS scores no caption again.
@@ -80,7 +81,7 @@ class Texts:
     corpus: str
     captions: Mapping[Key, str]
     references: Mapping[str, list[str]]
-    meteor: Meteor | None  # if METEOR is wanted
+    meteor: Meteor | None  # if METEOR is wanted and the texts are in English
     judgements: Mapping[Key, int]  # how often people judged each caption; empty if nobody did
 
     @property
@@ -109,7 +110,8 @@ def score_corpus(
     """Return the columns of the NLG table for the captions of a captioner on a corpus.
 
     captions: by image and index; references: by image. Both are tokens joined by spaces. `scored` are the columns that
-    are wanted, by default all. Only METEOR needs `meteor`; it works while the others are computed.
+    are wanted, by default all. Only METEOR needs `meteor`; it works while the others are computed. Without it the
+    columns of METEOR are null, as for captions in another language than English.
 
     A document of CIDEr's idf is the references of an image. If `judgements` says how often each caption was judged, a
     document is the references of a judgement: the references of an image that was judged five times are five documents.
@@ -121,10 +123,10 @@ def score_corpus(
     """
     what = f"captions of {captioner} on {corpus}"
     usable = _usable_references(what, captions, references)
-    if (foreign := sum(map(_is_foreign, captions.values()))) > len(captions) / 2:
+    if meteor and (foreign := sum(map(_is_foreign, captions.values()))) > len(captions) / 2:
         logger.warning(
-            "%s: %d of %d captions are mostly in letters other than Latin; METEOR, SPICE, the tokeniser and the tagger "
-            "are made for English, so their values for these captions mean little",
+            "%s: %d of %d captions are mostly in letters other than Latin, and METEOR, SPICE, the tokeniser and the "
+            "tagger are made for English; set the key `language` of the corpus to the language of its captions",
             *(what, foreign, len(captions)),
         )
     described = {key: tokens for key, tokens in captions.items() if key[0] in usable}
@@ -241,8 +243,9 @@ def _judged_cider(texts: Texts) -> list[float]:
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
     # Intervals need the statistics, which Meteor.compute_score of pycocoevalcap does not return.
-    meteor = texts.meteor
-    assert meteor is not None
+    if (meteor := texts.meteor) is None:
+        nothing = [None] * len(texts.captions)
+        return {"meteor": nothing, "meteor_statistics": nothing}
     answers: list[str] = []
     statistics: list[list[float]] = []
     for (image, _), pair in zip(texts.captions, texts.pairs, strict=True):
@@ -351,12 +354,13 @@ BLEU = Scored(
 )
 METEOR = Scored(
     {
-        "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1"),
+        "meteor": Column(_DOUBLE, "METEOR of the caption alone, 0 to 1; null if it is not in English", nullable=True),
         "meteor_statistics": Column(
             pa.list_(pa.float64(), METEOR_STATISTICS),
             "with the best reference: tokens and function words of caption and reference; content and function words "
             "matched in each, by module (exact, stem, synonym, paraphrase); chunks, none where all is matched in one; "
             "tokens matched in each",
+            nullable=True,
         ),
     },
     _meteor,

@@ -16,7 +16,7 @@ FACTS = MetricFacts(
     },
     asks=("sacrebleu",),
     references=True,
-    reads=("texts",),
+    reads=("texts", "tokenizers"),
     libraries=("numpy", "sacrebleu"),
 )
 

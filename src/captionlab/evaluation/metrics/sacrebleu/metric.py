@@ -1,8 +1,8 @@
 """SacreBLEU (Post 2018): BLEU of captions as they were written, by the library sacrebleu with its default settings.
 
-Its tokenizer is 13a, which keeps case and punctuation. BLEU@4 of captionlab.evaluation.metrics.nlg.metric uses
-pycocoevalcap's tokens, which are lower-cased and without punctuation. The library counts n-grams of each caption, and
-sums of the counts over captions give exactly sacrebleu.corpus_bleu.
+Its tokenizer is 13a for English, and the tokeniser of the language for other corpora. Case and punctuation are kept.
+BLEU@4 of captionlab.evaluation.metrics.nlg.metric uses tokens that are lower-cased and without punctuation. The library
+counts n-grams of each caption, and sums of the counts over captions give exactly sacrebleu.corpus_bleu.
 """
 
 import logging
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from captionlab.config.languages import PTB, written_tokenizer
 from captionlab.evaluation.inputs import MetricInputs, Row
 from captionlab.evaluation.summary import (
     Job,
@@ -61,17 +62,21 @@ METRICS = {"SacreBLEU": Metric("counts", corpus_sacrebleu, PER_CENT, scale=1.0)}
 def score(inputs: MetricInputs) -> Iterator[dict[str, Any]]:
     """Yield the columns of SCORES, corpus by corpus."""
     for corpus, rows in inputs.captions.items():
-        yield score_corpus(corpus, rows, inputs.texts[corpus])
+        tokenizer = written_tokenizer(inputs.tokenizers.get(corpus, PTB))
+        yield score_corpus(corpus, rows, inputs.texts[corpus], tokenizer)
 
 
-def score_corpus(corpus: str, captions: Sequence[Row], references: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+def score_corpus(
+    corpus: str, captions: Sequence[Row], references: Mapping[str, Sequence[str]], tokenizer: str = "13a"
+) -> dict[str, list[Any]]:
     """Return the columns of SCORES for a corpus, from rows of GENERATED and the references, as written, of each image.
 
-    A reference without text is left out. Captions of an image without other references are not scored, which is logged.
+    `tokenizer` is a name of sacrebleu. A reference without text is left out. Captions of an image without other
+    references are not scored, which is logged.
     """
     from sacrebleu.metrics import BLEU
 
-    bleu = BLEU(effective_order=True)
+    bleu = BLEU(effective_order=True, tokenize=tokenizer)
     spoken = {image: [text for text in texts if text.strip()] for image, texts in references.items()}
     scored = [row for row in captions if spoken.get(row["image_id"])]
     if left_out := len(captions) - len(scored):

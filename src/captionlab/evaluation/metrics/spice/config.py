@@ -13,5 +13,6 @@ FACTS = MetricFacts(
         )
     },
     references=True,
+    english=True,
     switch="spice",
 )

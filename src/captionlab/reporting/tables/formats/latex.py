@@ -40,6 +40,9 @@ _LATEX = str.maketrans(
 )  # fmt: skip
 # Characters that pdfLaTeX prints besides ASCII and the characters above. For others the code point is printed.
 _KNOWN = re.compile(r"[\u00a1-\u00ac\u00ae-\u017f\u2013-\u2014\u2018-\u201d\u2026]")
+# What stands for a text in letters that pdfLaTeX does not print, and the note that explains it.
+LEFT_OUT = "[other script]"
+OTHER_SCRIPTS = "{left_out}: a text in other letters than Latin, which is left out here; {name}.csv has it."
 _NUMBERED = re.compile(r"(?P<where>[^:]+, (?:table|figure)s? [^:]+): (?P<what>.+)")
 
 
@@ -73,6 +76,7 @@ def latex(table: Table) -> str:
 
     A table that is longer than PAGES has the first rows of each block, and a note that names the CSV.
     """
+    table = _printable(table)
     limits = [*_limits(table)]
     first = bisect_left(limits, True, key=lambda limit: len(_Layout(_first_rows(table, *limit)).floats) <= PAGES)
     layout = _Layout(_first_rows(table, *limits[min(first, len(limits) - 1)]))
@@ -85,6 +89,36 @@ def latex(table: Table) -> str:
         pictures=pictures_of(layout.table),
         floats=layout.floats,
     )
+
+
+def _printable(table: Table) -> Table:
+    """Return a table without texts that are mostly in letters that pdfLaTeX does not print; a note says so."""
+    blocks = [
+        replace(
+            block,
+            heading=_if_printable(block.heading),
+            rows=[
+                [replace(cell, text=_if_printable(cell.text), detail=_if_printable(cell.detail)) for cell in row]
+                for row in block.rows
+            ],
+        )
+        for block in table.blocks
+    ]
+    if blocks == [*table.blocks]:
+        return table
+    note = OTHER_SCRIPTS.format(left_out=LEFT_OUT, name=table.name)
+    return replace(table, blocks=blocks, footnotes=[*table.footnotes, note])
+
+
+def _if_printable(text: str) -> str:
+    letters = [character for character in text if character.isalpha()]
+    others = 0 if text.isascii() else sum(not _is_known(letter) for letter in letters)
+    return LEFT_OUT if others > len(letters) / 2 else text
+
+
+def _is_known(character: str) -> bool:
+    """Return whether pdfLaTeX prints a character."""
+    return character.isascii() or ord(character) in _LATEX or _KNOWN.match(character) is not None
 
 
 def _limits(table: Table) -> Iterator[tuple[int, int]]:
@@ -288,7 +322,7 @@ def _word(word: str) -> str:
 
 
 def _character(character: str) -> str:
-    if character.isascii() or ord(character) in _LATEX or _KNOWN.match(character):
+    if _is_known(character):
         return character.translate(_LATEX)
     return rf"\texttt{{U+{ord(character):04X}}}"
 

@@ -1,0 +1,1 @@
+"""COCO-CN: captions in Chinese of images of COCO."""

@@ -1,0 +1,1 @@
+"""Multi30k: captions of the images of Flickr30k in several languages."""

@@ -1,0 +1,1 @@
+"""chrF (Popović 2015): the F-score of the n-grams of characters, for captions in any language."""
