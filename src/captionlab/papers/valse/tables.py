@@ -79,8 +79,7 @@ def foils_table(label: str, measures: Rows, published: str, params: Row, provena
     run = PaperRun(values, [], read_published(published), block["comparable"] and not made_up, {label: name})
     sheet = FoilSheet(run, provenance, of_roles=False)
     number = "2" if label == "VALSE" else label
-    printed = run.published.rows(number)
-    models = in_order({*printed, *(labelled(row["metric"], row["scorer"], scorers) for row in measures)}, printed)
+    models = [*dict.fromkeys(labelled(row["metric"], row["scorer"], scorers) for row in measures)]
     if label == "Winoground":
         numbers, blocks = _of_images(sheet, label, name, models)
     else:
@@ -103,7 +102,9 @@ def _of_pairs(
     known = [measure for measure in OF_PAIRS if measure in sheet.run.found("measure", MODELS)]
     blocks = []
     for measure in known:
-        lines = [Line([model], {"subject": model, **_place(measure)}, model) for model in models]
+        printed = [row for table, row, column, _ in sheet.run.published.values if (table, column) == (number, measure)]
+        shown = in_order({*models, *printed}, sheet.run.published.rows(number))
+        lines = [Line([model], {"subject": model, **_place(measure)}, model) for model in shown]
         rows = rows_of(sheet, number, measure, name, lines, numbers)
         blocks.append(Block(rows, f"{measure}: {MEANINGS[measure]}"))
     return numbers, blocks
