@@ -141,3 +141,79 @@ rule correlate_judgements:
         "hold metrics against the judgements {wildcards.judgements}"
     script:
         "../scripts/correlate_judgements.py"
+
+
+def foil_score_tables(wildcards):
+    """Return the tables of scores of all pooled sets by the name of the metric, without metrics that read only
+    references."""
+    known = graph.metrics()
+    return {table: files for table, files in scores_of_judged(wildcards).items() if not known[table].references}
+
+
+def language_model(wildcards):
+    """Return the language model of the config, as a list, which is empty if the config has none."""
+    if not settings.language:
+        return []
+    arpa = settings.language.model.arpa
+    return [graph.given(arpa) if arpa else "results/language/model.arpa"]
+
+
+def judged_tokens(wildcards):
+    """Return the tokenised captions of each set of judgements that is pooled, for the language model."""
+    names = wildcards.judgements.split(POOL) if language_model(wildcards) else []
+    return [f"results/evaluation/{name}/{name}/tokens.parquet" for name in names]
+
+
+def foil_thresholds(wildcards):
+    """Return the score of the probability 1/2 of each scorer of pooled sets whose scores are probabilities."""
+    thresholds = graph.score_thresholds()
+    return {name: thresholds[name] for name in judged_factors(wildcards) if name in thresholds}
+
+
+def bytes_of_foils(wildcards, input):
+    """Return the bytes that measures on foils hold of every two pairs: up to three numbers of 8 bytes."""
+    return 24 * sum(rows_of(preferences) for preferences in input.preferences) ** 2
+
+
+rule measure_foils:
+    """Measure how well metrics tell true captions from foils, on a set of judgements, or on several sets that are pooled
+    and whose names are joined by +. If the config has `language`, so does its language model, which sees no image.
+
+    measures: captionlab.judgements.schemas.FOIL_MEASURES
+    differences: captionlab.judgements.schemas.FOIL_DIFFERENCES. Metrics and categories are compared
+    """
+    input:
+        unpack(foil_score_tables),
+        preferences=lambda wildcards: pooled_tables(wildcards, "preferences"),
+        model=language_model,
+        tokens=judged_tokens,
+    output:
+        measures="results/judgements/{judgements}/foil_measures.parquet",
+        differences="results/judgements/{judgements}/foil_differences.parquet",
+    log:
+        "results/logs/measure_foils/{judgements}.log",
+    wildcard_constraints:
+        judgements=pooled_names(),
+    conda:
+        "../../envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=graph.memory(4000, bytes_of_foils, preferences=20),  # the square of the pairs, and rows of pairs
+        runtime=60,
+    params:
+        **graph.software(
+            "measure_foils",
+            "numpy",
+            "scipy",
+            loads=lambda wildcards: dict.fromkeys(
+                graph.modules("evaluation.metrics", *foil_score_tables(wildcards)), ()
+            ),
+        ),
+        tables=lambda wildcards: sorted(foil_score_tables(wildcards)),
+        factors=judged_factors,
+        thresholds=foil_thresholds,
+        seed=settings.seed,
+    message:
+        "measure how metrics tell captions from foils in {wildcards.judgements}"
+    script:
+        "../scripts/measure_foils.py"

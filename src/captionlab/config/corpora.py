@@ -168,6 +168,8 @@ class JudgementFacts:
     """whether single captions are rated; else one of two is preferred"""
     leaves_out: Literal["candidates", "references"]
     """which of the two is left out if a judged caption is also a reference of its image"""
+    foils: bool = False
+    """whether the second caption of each pair is a foil: a true caption in which something was made wrong"""
     simulated: bool = False
     """whether judges are simulated, which only the toy world allows"""
     libraries: tuple[str, ...] = ()

@@ -154,6 +154,18 @@ class Scores(Trainings):
             bounds[f"judges.{name}"] = (judge.factor * low, judge.factor * high)
         return dict(sorted(bounds.items()))
 
+    def score_thresholds(self) -> dict[str, float]:
+        """Return the score in tables of the probability 1/2, of each scorer whose scores are probabilities of a match.
+
+        A cosine, the logarithm of a probability and the output of a head that was fine-tuned to rank are none.
+        """
+        bounds = self.score_bounds()
+        return {
+            name: bounds[name][1] / 2
+            for name, block in sorted(self.config["scorers"].items())
+            if not _is_logarithm(block) and model_kind(block) != "encoder" and block.get("head") != "retrieval"
+        }
+
     def command(self, metric: str) -> Command:
         """Return the files of a command that computes a metric, below the folder of data or by their absolute paths."""
         block = self.config["metrics"][metric]

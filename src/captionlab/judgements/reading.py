@@ -51,7 +51,7 @@ class Judged:
             self.ratings += [{**key, "judge": judge, "rating": rating} for judge, rating in entry.ratings.items()]
             return
         votes, other_votes = entry.votes
-        counted = {"votes": votes, "other_votes": other_votes, "category": entry.category}
+        counted = {"votes": votes, "other_votes": other_votes, "category": entry.category, "tie": entry.tie}
         self.preferences.append({**key, "other_index": first + 1, **counted})
 
 

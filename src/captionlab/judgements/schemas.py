@@ -32,7 +32,10 @@ PREFERENCES = TableSchema(
     other_index=Column(_INT, "rank of the other caption among the captions of the image, from 0"),
     votes=Column(_INT, "people who preferred the caption"),
     other_votes=Column(_INT, "people who preferred the other"),
-    category=Column(_STRING, "kind of the pair: HC, HI, HM or MM of Pascal-50S; missing elsewhere", nullable=True),
+    category=Column(
+        _STRING, "kind of the pair: HC, HI, HM or MM of Pascal-50S, or what a foil changes; missing for one kind", True
+    ),
+    tie=Column(_STRING, "name that two pairs share whose captions are about two images; missing elsewhere", True),
 )
 _WHO = {
     "metric": Column(_STRING, "metric as the field prints it"),
@@ -71,4 +74,38 @@ DIFFERENCES = TableSchema(
     ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     p_value=Column(_DOUBLE, "two-sided, of a paired bootstrap over images; missing for one image", nullable=True),
     **_COUNTS,
+)
+_PIECE = {
+    "category": Column(_STRING, "what the foils change; missing for the mean over categories", nullable=True),
+    "measure": Column(_STRING, "acc_r, acc, p_c, p_f, AUROC, text score, image score or group score"),
+}
+_FOIL_COUNTS = {
+    "images": Column(_INT, "images, or pairs of images that share their captions"),
+    "n": Column(_INT, "pairs of a caption and a foil, or pairs of images"),
+}
+FOIL_MEASURES = TableSchema(
+    "measures on foils",
+    "a measure of how well a metric tells captions from their foils",
+    (*_WHO, *_PIECE),
+    **_WHO,
+    **_PIECE,
+    value=Column(_DOUBLE, "0 to 1; missing if it is not defined", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images; missing for one image", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
+    **_FOIL_COUNTS,
+    note=Column(_STRING, "how many pairs are left out, and why a value or interval is missing", nullable=True),
+)
+FOIL_DIFFERENCES = TableSchema(
+    "differences on foils",
+    "a measure of a metric less another metric's, or a measure on a category less the same measure on another category",
+    (*_WHO, *_PIECE, "against", "against_scorer", "against_category"),
+    **_WHO,
+    **_PIECE,
+    against=Column(_STRING, "metric whose value is subtracted"),
+    against_scorer=Column(_STRING, "who scores that", nullable=True),
+    against_category=Column(_STRING, "category whose value is subtracted", nullable=True),
+    difference=Column(_DOUBLE, "value minus the other's"),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
+    **_FOIL_COUNTS,
 )

@@ -32,10 +32,12 @@ class Rated:
 class Preferred:
     """Two captions of an image, and how many people preferred each.
 
-    `image_id` is the image's id, or the name of its file.
+    `image_id` is the image's id, or the name of its file. `tie` names two pairs with the same captions about two
+    images: the caption of one pair is the foil of the other.
     """
 
     image_id: str
     captions: tuple[str, str]
     votes: tuple[int, int]
     category: str | None = None
+    tie: str | None = None

@@ -7,7 +7,7 @@ from pydantic import Field
 from captionlab.config.corpora import JudgementFacts, Judgements
 from captionlab.config.model import FilePath
 
-FACTS = JudgementFacts(files=("annotations",), ratings=False, leaves_out="references")
+FACTS = JudgementFacts(files=("annotations",), ratings=False, leaves_out="references", foils=True)
 
 
 class Config(Judgements):

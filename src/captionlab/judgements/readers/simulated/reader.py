@@ -1,7 +1,7 @@
 """Simulated judgements of the toy world: judges who know what an image shows rate captions."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,12 +10,12 @@ from captionlab.corpora.inputs import CorpusError
 from captionlab.corpora.toyworld.lexicon import GARMENT, NOUNS
 from captionlab.corpora.toyworld.world import COLOURS
 from captionlab.judgements.readers.entries import Described, Rated
+from captionlab.judgements.readers.toy_captions import NAMED, any_of, with_another_object
 
 JUDGES = tuple(f"simulated-{number}" for number in (1, 2, 3))
 LOWEST, HIGHEST = 1, 4
 # Standard deviation of a judge around the expected rating: half a step, so that neighbours on the scale are confused.
 NOISE = 0.5
-_PLURALS = {noun.plural for nouns in NOUNS.values() for noun in nouns}
 # The classes that a noun may mean (a person is a man or a woman), and the classes that may wear a garment.
 _NOUNS = {
     word: {label for label, others in NOUNS.items() for other in others if word in (other.singular, other.plural)}
@@ -26,15 +26,7 @@ _NOUNS = {
 _GARMENTS = {
     word: {who for who, worn in GARMENT.items() if word in worn} for words in GARMENT.values() for word in words
 }
-
-
-def _any(words: Iterable[str]) -> str:
-    """Return a regular expression that matches any of the words, trying the longest first."""
-    return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
-
-
-_SAID = re.compile(rf"\b(?:({_any(COLOURS)}) )?({_any({**_NOUNS, **_GARMENTS})})\b(?! station\b)")
-_NAMED = re.compile(rf"\b(?:(an?) )?({_any(_NOUNS)})\b(?! station\b)")
+_SAID = re.compile(rf"\b(?:({any_of(COLOURS)}) )?({any_of({**_NOUNS, **_GARMENTS})})\b(?! station\b)")
 
 
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
@@ -47,7 +39,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
     """
     random = Random(config["seed"])
     split = [image for image, name in corpus.splits.items() if name == config["split"]]
-    named = {image: [text for text in corpus.references.get(image, ()) if _NAMED.search(text)] for image in split}
+    named = {image: [text for text in corpus.references.get(image, ()) if NAMED.search(text)] for image in split}
     images = [image for image in split if named[image]]
     if len(images) < 2:
         raise CorpusError(
@@ -60,7 +52,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
         alike = [other for other in others if shown[other] & shown[image]] or others
         own = random.choice(named[image])
         theirs = [random.choice(named[random.choice(pool)]) for pool in (alike, others)]
-        for caption in (own, *theirs, _with_another_object(own, shown[image], random)):
+        for caption in (own, *theirs, with_another_object(own, shown[image], random)):
             expected = LOWEST + (HIGHEST - LOWEST) * truth(caption, corpus.objects[image])
             rated = (round(random.gauss(expected, NOISE)) for _ in JUDGES)
             ratings = [float(min(max(rating, LOWEST), HIGHEST)) for rating in rated]
@@ -81,12 +73,3 @@ def truth(caption: str, objects: Sequence[Mapping[str, Any]]) -> float:
             meant = _GARMENTS[word] if word in _GARMENTS else _NOUNS[word]
             said.append(any(thing["label"] in meant and colour in thing["attributes"] for thing in objects))
     return sum(said) / len(said) if said else 0.0
-
-
-def _with_another_object(caption: str, shown: set[str], random: Random) -> str:
-    """Return the caption with one object replaced by a class that is not shown, and its article adapted."""
-    found = random.choice([*_NAMED.finditer(caption)])
-    noun = NOUNS[random.choice([label for label in NOUNS if label not in shown])][0]
-    word = noun.plural if found[2] in _PLURALS else noun.singular
-    article = "" if not found[1] else "an " if word[0] in "aeiou" else "a "
-    return f"{caption[: found.start()]}{article}{word}{caption[found.end() :]}"

@@ -1,0 +1,20 @@
+"""Config of the reader of SugarCrepe."""
+
+from typing import Annotated, Literal
+
+from annotated_types import Len
+from pydantic import Field
+
+from captionlab.config.corpora import JudgementFacts, Judgements
+from captionlab.config.model import FilePath, Unique
+
+FACTS = JudgementFacts(files=("annotations",), ratings=False, leaves_out="references", foils=True)
+
+
+class Config(Judgements):
+    """Foils of SugarCrepe."""
+
+    reader: Literal["sugarcrepe"]
+    annotations: Annotated[list[FilePath], Len(1), Unique()] = Field(
+        description="files of `data` in the repository of SugarCrepe; their names say the kind, so keep them"
+    )

@@ -1,0 +1,83 @@
+"""Rules of the paper VALSE (Parcalabescu et al. 2022): its table of pieces, and tables of SugarCrepe and Winoground.
+
+Needs: measures on foils (workflow/rules/judgements.smk).
+"""
+
+from captionlab.papers.valse.config import TABLES_OF
+
+# The block of the paper in the config.
+valse = settings.papers.valse
+
+
+def foil_labels():
+    """Return the benchmarks for which the config has judgements, in the order of the tables."""
+    return [label for label in TABLES_OF if label in valse.judgements]
+
+
+def sets_with_foils(table):
+    """Return a table of the judgements of each benchmark; names of pooled sets are joined."""
+    sets = [POOL.join(listed(valse.judgements[label])) for label in foil_labels()]
+    return [f"results/judgements/{name}/foil_{table}.parquet" for name in sets]
+
+
+def foils_are_made_up(label):
+    """Return whether foils were written for images of the toy world."""
+    readers = [settings.judgements[name].reader for name in listed(valse.judgements[label])]
+    return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
+
+
+rule tabulate_valse:
+    """Make the tables of the benchmarks of foils that `papers.valse.judgements` names.
+
+    table2_pieces: VALSE: for each piece how often a model prefers the caption to the foil (acc_r), how often it is right
+        about single texts (acc, p_c, p_f), and AUROC; the published values, a verdict
+    sugarcrepe: SugarCrepe: the same measures for each kind of hard negative
+    winoground: Winoground: text, image and group score of each model, over all and by what is swapped
+    pictures: pictures that tables of examples show in LaTeX, as PNG
+    cells: captionlab.reporting.tables.cells.CELLS. By the cells, claims lead to the numbers of the tables
+    """
+    input:
+        measures=sets_with_foils("measures"),
+        published=own(place_of("papers", "valse") / "published.csv"),
+    output:
+        tables=expand(
+            "results/reporting/valse/valse_{name}.{ending}",
+            name=[TABLES_OF[label] for label in foil_labels()],
+            ending=FORMATS,
+        ),
+        pictures=directory("results/reporting/valse/pictures"),
+        cells="results/reporting/valse/cells.parquet",
+    log:
+        "results/logs/tabulate_valse.log",
+    group:
+        "reporting"
+    conda:
+        f"{ROOT}/envs/captionlab.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        **graph.software("tabulate_paper", loads={"captionlab.papers.valse.tables": []}),
+        module="captionlab.papers.valse.tables",
+        config=graph.block("papers", "valse"),
+        labels=foil_labels(),
+        made_up=[label for label in foil_labels() if foils_are_made_up(label)],
+        provenance=lambda wildcards: graph.provenance(),
+    message:
+        "make the tables of the valse paper"
+    script:
+        f"{ROOT}/workflow/scripts/tabulate_paper.py"
+
+
+def valse_evidence():
+    """Return the files and parameters by which claims are judged: differences between models and between pieces."""
+    return {"differences": sets_with_foils("differences")}, {"labels": foil_labels()}
+
+
+papers["valse"] = Paper(
+    citation="Parcalabescu et al. 2022, *VALSE: A Task-Independent Benchmark for Vision and Language Models Centered on "
+    "Linguistic Phenomena*",
+    tables=rules.tabulate_valse.output.tables,
+    evidence=valse_evidence,
+)
