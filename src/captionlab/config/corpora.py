@@ -147,6 +147,8 @@ class JudgementFacts:
     """which of the two is left out if a judged caption is also a reference of its image"""
     simulated: bool = False
     """whether judges are simulated, which only the toy world allows"""
+    folders: tuple[str, ...] = ()
+    """keys that name folders of files that it reads"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions change the judgements"""
 
