@@ -21,10 +21,10 @@ from support.results_page import DESKTOP, PAGE, PHONE, READY, address, images, l
 
 from captionlab.browser.captions import Measure, ScoredCaptions, evaluation_columns
 from captionlab.browser.site import write_script
-from captionlab.evaluation.slices import length_ranges
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.tables.formats.html import html
 from captionlab.reporting.tables.render import Block, Cell, Column, Table
+from captionlab.texts.lengths import length_ranges
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium: apt-get install chromium")
 A, B = "tuned", "parent"  # what is compared where the address does not say: a captioner with its parent

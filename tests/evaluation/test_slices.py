@@ -12,18 +12,13 @@ from scipy import stats
 from captionlab.evaluation.metrics.nlg.metric import METRICS
 from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
 from captionlab.evaluation.schemas import SLICED_IMAGES
-from captionlab.evaluation.slices import (
-    SMALLEST,
-    Membership,
-    Slice,
-    length_ranges,
-    read_membership,
-    slice_columns,
-)
+from captionlab.evaluation.slices import Membership, Slice, read_membership, slice_columns
 from captionlab.evaluation.summary import caption_results, summary_columns
+from captionlab.statistics.groups import SMALLEST
 from captionlab.statistics.multiple import holm
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import write_table
+from captionlab.texts.lengths import length_ranges
 
 SEED = 7
 EVEN = frozenset(f"image{number}" for number in range(0, 30, 2))

@@ -27,7 +27,7 @@ def with_sets(**sets):
 
 def test_files_of_a_reader_are_keys_of_its_block():
     for name, model in plugin_models("judgements.readers").items():
-        assert {*judgement_readers()[name].files} <= model.model_fields.keys()
+        assert {*judgement_readers()[name].files, *judgement_readers()[name].folders} <= model.model_fields.keys()
 
 
 def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations(planned):
@@ -54,7 +54,7 @@ def test_every_metric_that_a_set_asks_for_is_had_by_the_rules_of_evaluations(pla
     assert "mine" not in others.params["captioners"]
     assert plan.job("tokenize_references", corpus="mine").params["split"] == "judged"
     inputs = plan.job("correlate_judgements", judgements="mine").inputs
-    tables = ("ratings", "preferences")
+    tables = ("candidates", "ratings", "preferences")
     assert inputs == {**asked["mine"], **{of: [f"results/judgements/mine/{of}.parquet"] for of in tables}}
 
 
@@ -77,7 +77,7 @@ def test_a_config_may_have_judgements_alone(planned):
     judged = {"reader": "simulated", "corpus": "toy", "images": 8}
     plan = planned({**config, "judgements": {"mine": judged}})
     inputs = plan.job("correlate_judgements", judgements="mine").inputs
-    assert inputs.keys() == {"nlg", "ratings", "preferences"}
+    assert inputs.keys() == {"nlg", "candidates", "ratings", "preferences"}
     assert plan.job("collect_tables").params["pages"] == {}
 
 

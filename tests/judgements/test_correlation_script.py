@@ -12,7 +12,7 @@ from captionlab.evaluation.metrics.alignment import metric as alignment
 from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.spice import metric as spice
-from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS
+from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, DIFFERENCES, PREFERENCES, RATINGS, SLICES
 from captionlab.storage.schemas import ALIGNMENT
 from captionlab.storage.tables import read_table, write_table
 
@@ -28,11 +28,12 @@ def scores(seed):
 
 
 def write_set(folder, name="toy", first=0):
-    """Score tables of the captions of a set, of which SPICE has none, and ratings and preferences.
+    """Score tables of the captions of a set, of which SPICE has none, and candidates, ratings and preferences.
 
     The seeds of scores and ratings begin at `first`.
     """
-    found = {table: folder / f"{table}.parquet" for table in ("nlg", "spice", "alignment", "ratings", "preferences")}
+    tables = ("nlg", "spice", "alignment", "candidates", "ratings", "preferences")
+    found = {table: folder / f"{table}.parquet" for table in tables}
     images, indices = map(list, zip(*KEYS, strict=True))
     base = {"corpus": [name] * len(KEYS), "image_id": images, "caption_index": indices}
     columns = {column: scores(first + seed) for seed, column in enumerate(OF_CAPTION.values())}
@@ -47,6 +48,9 @@ def write_set(folder, name="toy", first=0):
                for judge in "ab" for (image, index), value in zip(KEYS, scores(first + 6), strict=True)]  # fmt: skip
     write_table(found["ratings"], RATINGS, ratings)
     write_table(found["preferences"], PREFERENCES, [])
+    candidates = [{"image_id": image, "caption_index": index, "caption": "a word " * (index + 1), "judgements": 2,
+                   "source": "a person" if index else None} for image, index in KEYS]  # fmt: skip
+    write_table(found["candidates"], CANDIDATES, candidates)
     return found
 
 
@@ -73,7 +77,7 @@ def tau_c(scores, ratings):
 
 
 def test_every_metric_of_the_tables_is_held_against_the_judgements(files, tmp_path):
-    made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences")}
+    made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences", "slices")}
     correlate({"toy": files}, made, retrieval=[tmp_path / "retrieval.parquet"])  # which is not asked
     rows = read_table(made["correlations"], CORRELATIONS).to_pylist()
     taus = {(row["metric"], row["scorer"]): row for row in rows if row["coefficient"] == "tau-b"}
@@ -89,6 +93,16 @@ def test_every_metric_of_the_tables_is_held_against_the_judgements(files, tmp_pa
     assert {row["n"] for row in rows} == {0, 120}
     differences = read_table(made["differences"], DIFFERENCES).to_pylist()
     assert len(differences) == 3 * math.comb(len(taus) - 1, 2)
+    # Captions of 2 and 4 words, and of 6, and those of a source. The scores of METEOR are of seed 4.
+    slices = read_table(made["slices"], SLICES).to_pylist()
+    assert [*dict.fromkeys((row["by"], row["slice"], row["n"]) for row in slices if row["metric"] == "METEOR")] == [
+        ("length", "0 to 5 words", 80), ("length", "6 to 10 words", 40), ("source", "a person", 80),
+    ]  # fmt: skip
+    of = {(row["slice"], row["coefficient"]): row["value"] for row in slices if row["metric"] == "METEOR"}
+    last = [place for place, (_, index) in enumerate(KEYS) if index == 2]
+    rated = [1 + round(3 * scores(6)[place]) for place in last]
+    expected = kendalltau([*scores(4)[last], *scores(4)[last]], [*rated, *rated])[0]
+    assert of["6 to 10 words", "tau-b"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_judgements_of_several_sets_count_together(tmp_path):
@@ -97,7 +111,7 @@ def test_judgements_of_several_sets_count_together(tmp_path):
     for first, name in ((0, "one"), (100, "two")):
         (tmp_path / name).mkdir()
         sets[name] = write_set(tmp_path / name, name, first)
-    made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences")}
+    made = {name: tmp_path / f"{name}.parquet" for name in ("correlations", "differences", "slices")}
     correlate(sets, made)
     rows = read_table(made["correlations"], CORRELATIONS).to_pylist()
     found = {(row["metric"], row["scorer"]): row for row in rows if row["coefficient"] == "tau-c"}
@@ -109,6 +123,8 @@ def test_judgements_of_several_sets_count_together(tmp_path):
         assert (row["images"], row["n"]) == (40, 240)
         assert row["ci_low"] < row["value"] < row["ci_high"]
     assert len(found) == 10
+    of_slices = {(row["slice"], row["images"], row["n"]) for row in read_table(made["slices"], SLICES).to_pylist()}
+    assert of_slices >= {("6 to 10 words", 40, 80), ("a person", 40, 160)}
     pairs = {row["images"] for row in read_table(made["differences"], DIFFERENCES).to_pylist()}
     assert pairs == {40}
 

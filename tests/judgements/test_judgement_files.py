@@ -45,9 +45,9 @@ def test_experts(tmp_path, flickr8k, caplog):
     ]
     made = read_set(tmp_path, flickr8k, **EXPERT, **write_flickr8k(tmp_path, BY_ID, lines))
     assert [tuple(row.values()) for row in made["candidates"]] == [
-        ("11_a", 0, "A brown dog runs on sand .", 3),
-        ("11_a", 1, "A white dog runs on a floor .", 3),
-        ("22_b", 0, "A black dog runs on grass .", 3),
+        ("11_a", 0, "A brown dog runs on sand .", "a person, of another image", 3),
+        ("11_a", 1, "A white dog runs on a floor .", "a person, of another image", 3),
+        ("22_b", 0, "A black dog runs on grass .", "a person, of another image", 3),
     ]
     assert {(r["image_id"], r["caption_index"], r["judge"]): r["rating"] for r in made["ratings"]} == {
         (image, index, f"expert-{n}"): rating
@@ -75,6 +75,9 @@ def test_a_crowd(tmp_path, flickr8k):
     assert [tuple(row.values()) for row in made["ratings"]] == [
         ("33_c", 0, "crowd", 0.25), ("22_b", 0, "crowd", 1.0), ("33_c", 1, "crowd", 1.0),
     ]  # fmt: skip
+    assert [row["source"] for row in made["candidates"]] == [
+        "a person, of another image", "a person, of another image", "a person, of the image",
+    ]  # fmt: skip
     references = {image: [row["caption"] for row in made["captions"] if row["image_id"] == image] for image in TEXTS}
     words = {image: [" ".join(text.split()) for text in texts] for image, texts in TEXTS.items()}
     # The judgement stays; the caption is no reference of its image any more, for none of the image's judged captions.
@@ -90,8 +93,9 @@ def test_composite(tmp_path, flickr8k):
     ]
     made = read_set(tmp_path, flickr8k, **COMPOSITE, **write_composite(tmp_path, rows))
     assert [tuple(row.values()) for row in made["candidates"]] == [
-        ("11_a", 0, "A black dog runs on snow .", 1), ("11_a", 1, "a cat", 1), ("11_a", 2, "a cat", 1),
-        ("22_b", 0, "A brown dog runs on sand .", 1), ("22_b", 1, "a dog; it runs", 1), ("22_b", 2, 'the "dog"', 1),
+        ("11_a", 0, "A black dog runs on snow .", "a person", 1), ("11_a", 1, "a cat", "a system", 1),
+        ("11_a", 2, "a cat", "a system", 1), ("22_b", 0, "A brown dog runs on sand .", "a person", 1),
+        ("22_b", 1, "a dog; it runs", "a system", 1), ("22_b", 2, 'the "dog"', "a system", 1),
     ]  # fmt: skip
     ratings = {(row["image_id"], row["caption_index"]): (row["judge"], row["rating"]) for row in made["ratings"]}
     of_images = {"11_a": (4, 2, 2), "22_b": (5, 3, 1)}

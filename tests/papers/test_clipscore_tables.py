@@ -43,7 +43,8 @@ def differences(near=0.01):
         for other, less in found[first + 1 :]:
             apart = {"difference": tau - less, "ci_low": tau - less - near, "ci_high": tau - less + near}
             who = dict(zip(("metric", "scorer", "against", "against_scorer"), (*one, *other), strict=True))
-            rows += [{**who, "coefficient": coefficient, "category": None, **apart, "p_value": 0.5, **COUNTS}
+            tested = {"p_value": 0.5, "p_holm": 1.0}
+            rows += [{**who, "coefficient": coefficient, "category": None, **apart, **tested, **COUNTS}
                      for coefficient in ("tau-b", "tau-c")]  # fmt: skip
     return rows
 
@@ -97,12 +98,18 @@ def test_numbers_stand_beside_the_published_ones(made, tmp_path):
 
 
 def test_rows_are_in_the_order_of_the_paper_and_say_what_is_missing(made, tmp_path):
-    text = tables(made, tmp_path)[TABLE_1, "md"].read_text()
+    files = tables(made, tmp_path)
+    text = files[TABLE_1, "md"].read_text()
     lines = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
     assert lines[2:] == [
         "**Flickr8k-Expert (here expert, 1000 images)**", "BLEU-1", "BLEU-4", "ROUGE-L", "METEOR", "CIDEr", "SPICE",
-        "CLIP-S", "RefCLIP-S", "CHAIRi", "CLIP-S by l14",
+        "CLIP-S", "RefCLIP-S", "BERT-S", "BERT-S++", "TIGEr", "NUBIA", "ViLBERTScore-F", "FLEUR", "RefFLEUR", "Polos",
+        "CHAIRi", "CLIP-S by l14",
     ]  # fmt: skip
+    fleur = records(files[TABLE_1, "csv"])["FLEUR", ""]
+    assert (fleur["value"], fleur["published"], fleur["verdict"]) == ("", "53.0", "not in this run")
+    assert "FLEUR, RefFLEUR: the number beside this run's is of FLEUR (Lee et al. 2024) Table 1." in text
+    assert "NUBIA: the number beside this run's is of prior work as this paper prints it." in text
     assert "ROUGE-L is not in this run." in text
     assert "SPICE: all scores are the same." in text
     assert "CHAIRi: 7 of 5664 captions have no score and are left out." in text
@@ -114,6 +121,7 @@ def test_simulated_judgements_say_so_and_are_held_against_nothing(made, tmp_path
     text = files[TABLE_1, "md"].read_text()
     assert text.startswith("# Simulated judgements in place of table 1 of CLIPScore")
     assert "No person took part" in text
+    assert "FLEUR" not in text
     assert {row["verdict"] for row in records(files[TABLE_1, "csv"]).values() if row["published"]} <= {
         "not comparable", "not in this run",
     }  # fmt: skip
@@ -178,10 +186,12 @@ def test_tables_are_those_that_there_are_judgements_for(planned):
     assert job.params["simulated"] == ["Flickr8k-Expert"]
 
 
-def test_claims_are_judged_by_ratings_of_people_alone(planned):
+def test_claims_are_judged_by_judgements_of_people_alone(planned):
     job = planned(CONFIG).job("check_claims")
-    assert job.inputs["clipscore_differences"] == ["results/judgements/cf/differences.parquet"]
-    assert job.params["papers"]["clipscore"]["labels"] == ["Flickr8k-CF"]
+    assert job.inputs["clipscore_differences"] == [
+        f"results/judgements/{name}/differences.parquet" for name in ("cf", "pascal-50s")
+    ]
+    assert job.params["papers"]["clipscore"]["labels"] == ["Flickr8k-CF", "Pascal-50S"]
 
 
 def pairs(metric, shares, n=40):
@@ -197,7 +207,15 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
     clip = {None: 0.75, "HC": 1.0, "HI": 1.0, "HM": 0.5, "MM": 0.5}
     cider = {None: 0.5, "HC": 0.5, "HI": 0.5, "HM": 0.5, "MM": 0.5}
     who = {"metric": "CIDEr", "scorer": None, "against": "CLIPScore", "against_scorer": "b32"}
-    apart = {"difference": -0.25, "ci_low": -0.4, "ci_high": -0.1, "p_value": 0.01, "images": 20, "n": 40}
+    apart = {
+        "difference": -0.25,
+        "ci_low": -0.4,
+        "ci_high": -0.1,
+        "p_value": 0.01,
+        "p_holm": 0.01,
+        "images": 20,
+        "n": 40,
+    }
     rows = {
         "pascal": [*pairs("CIDEr", cider), *pairs("CLIPScore", clip)],
         "one": pairs("CLIPScore", {None: 0.8}),
@@ -214,8 +232,14 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
     params = {"config": block, "labels": [*block["judgements"]], "simulated": []}
     run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
     with open(files["clipscore_table4_pascal", "csv"], newline="") as file:
-        found = {(row["subject"], row["source"], row["against"]): float(row["value"] or "nan")
-                 for row in csv.DictReader(file)}  # fmt: skip
+        rows = {(row["subject"], row["source"], row["against"]): row for row in csv.DictReader(file)}
+    found = {place: float(row["value"] or "nan") for place, row in rows.items()}
+    printed = [rows["CLIP-S", category, ""]["published"] for category in ("HC", "HI", "HM", "MM", "")]
+    assert printed == ["56.5", "99.3", "96.4", "70.4", "80.7"]
+    assert rows["length", "", ""]["published"] == "54.3"
+    with open(files["clipscore_table5_foil", "csv"], newline="") as file:
+        foils = {(row["subject"], row["corpus"], row["against"]): row["published"] for row in csv.DictReader(file)}
+    assert (foils["CIDEr", "one", ""], foils["CIDEr", "four", ""]) == ("82.5", "90.6")
     assert [found["CLIP-S", category, ""] for category in ("HC", "HI", "HM", "MM", "")] == [100, 100, 50, 50, 75]
     assert found["CLIP-S", "", "CIDEr"] == 25
     assert intervals_outside(tmp_path)[0] == []
@@ -225,7 +249,7 @@ def test_pairs_have_a_column_for_each_category_and_foils_a_block_for_each_number
     assert "FOIL-1: 40 pairs, each an observation of its own." in text
 
 
-def test_the_sets_of_composite_are_pooled_and_judge_no_claim(made, tmp_path):
+def test_the_sets_of_composite_are_pooled(made, tmp_path):
     block = {**BLOCK, "judgements": {"Flickr8k-CF": "cf", "Composite": ["composite-8k", "composite-coco"]}}
     readers = {"cf": "flickr8k-cf", "composite-8k": "composite", "composite-coco": "composite"}
     sets = {name: {"reader": reader, "clipscore": ["b32"]} for name, reader in readers.items()}
@@ -235,7 +259,7 @@ def test_the_sets_of_composite_are_pooled_and_judge_no_claim(made, tmp_path):
     params = {"config": block, "labels": [*block["judgements"]], "simulated": []}
     run_paper("tabulate", "clipscore", made, {"tables": [*files.values()]}, **params)
     row = records(files[table, "csv"])["CLIP-S", ""]
-    assert (row["measure"], float(row["value"]), row["published"]) == ("tau-c", pytest.approx(51.2), "")
+    assert (row["measure"], float(row["value"]), row["published"]) == ("tau-c", pytest.approx(51.2), "53.8")
     assert "Composite (here composite-8k+composite-coco, 1000 images)" in files[table, "md"].read_text()
 
 

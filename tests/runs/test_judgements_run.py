@@ -20,12 +20,15 @@ from support.judged_files import (
     write_composite,
     write_flickr8k,
     write_foil,
+    write_hub,
     write_pascal,
+    write_polaris,
 )
 from support.small import start
 
 from captionlab.config.families import judgement_readers
 from captionlab.evaluation.metrics.nlg.metric import NLG
+from captionlab.judgements.readers.simulated.reader import SOURCES
 from captionlab.judgements.schemas import CANDIDATES, CORRELATIONS, PREFERENCES, RATINGS
 from captionlab.reporting.tables.formats.csv import read_records
 from captionlab.storage import paths
@@ -73,6 +76,15 @@ def all_formats(data: Path) -> dict:
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
     foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
     write_photos(data / "photos")
+    scaled = [
+        (f"{image}.jpg", f"a dog of {image}", texts[1:], 0.25 * n) for n, (image, texts) in enumerate(TEXTS.items())
+    ]
+    photo = (data / "photos" / "11_a.jpg").read_bytes()
+    write_hub(data / "nebula" / "test-00000-of-00001.parquet", scaled, image=photo)
+    for split in ("dci_test.desc", "dci_test.rel"):
+        write_hub(data / "longcap" / f"{split}-00000-of-00001.parquet", scaled, "cand", "score", photo)
+    hub = {"reader": "huggingface", "captions": "refs", "image_id": "file_name"}
+    polaris = {"reader": "polaris", **write_polaris(data, scaled)}
     composite = {}
     for name, first, second in (("flickr8k", "11_a", "22_b"), ("coco", "COCO_val2014_000000391895", "522418")):
         captions = ["a dog runs", "a cat", f"a {name}"]
@@ -92,6 +104,9 @@ def all_formats(data: Path) -> dict:
             "texts": write_karpathy(data / "texts.json", TEXTS, images=None),
             "coco": write_karpathy(data / "coco.json", COCO),
             "pascal": {"reader": "pascal-50s", "images": "photos", **pascal},
+            "polaris-images": {**polaris, "images": "photos"},
+            "nebula-images": {**hub, "folder": "nebula"},
+            "longcap-images": {**hub, "folder": "longcap", "split_in_id": True},
         },
         "encoders": {"it": ENCODER},
         "judgements": {
@@ -105,6 +120,12 @@ def all_formats(data: Path) -> dict:
                 "reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal, "clipscore": ["it"],
             },
             "simulated": {"reader": "simulated", "corpus": "toy", "images": 10, "clipscore": ["it"]},
+            "polaris": {**polaris, "corpus": "polaris-images", "clipscore": ["it"]},
+            "nebula": {"reader": "nebula", "corpus": "nebula-images", "folder": "nebula", "splits": ["test"]},
+            "longcap": {
+                "reader": "longcap-arena", "corpus": "longcap-images", "folder": "longcap",
+                "splits": ["dci_test.desc"], "clipscore": ["it"],
+            },
         },
         "papers": {
             "clipscore": {
@@ -138,6 +159,13 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         if name not in ("table1_expert", "table2_cf"):
             assert {"CLIP-S", "RefCLIP-S"} <= {row["subject"] for row in rows if row["value"]}, name
     assert {row["scorer"] for row in table if row["metric"] == "CLIPScore"} == {"it"}
+    differences = read_records(folder / paths.table("judgement_differences.csv"))
+    assert {"composite-coco", "pascal-50s", "simulated", "polaris"} <= {row["judgements"] for row in differences}
+    assert all(float(row["p_holm"]) >= float(row["p_value"]) for row in differences if row["p_value"])
+    # Ten images of the toy world have captions of four sources; the other sets have fewer images.
+    slices = read_records(folder / paths.table("judgement_slices.csv"))
+    assert {row["judgements"] for row in slices} == {"simulated"}
+    assert {row["slice"] for row in slices if row["by"] == "source"} == {*SOURCES}
     outside, intervals = intervals_outside(folder / "results")
     assert outside == []
     assert intervals > 20

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 from scipy.stats import t as student_t
 from sklearn.metrics import f1_score
 
@@ -12,6 +12,7 @@ from captionlab.statistics.intervals import (
     bootstrap_interval,
     bootstrap_p_value,
     bootstrap_share_interval,
+    bootstrap_t_p_value,
     difference_bounds,
     effective_units,
     f1_interval,
@@ -85,6 +86,23 @@ def test_bootstrap_p_value_counts_the_far_side():
     assert bootstrap_p_value(-differences) == pytest.approx(2 * 4 / 100)
     assert bootstrap_p_value(np.ones(1999)) == pytest.approx(2 / 2000)
     assert bootstrap_p_value(np.zeros(99)) == 1.0
+
+
+def test_a_p_value_below_the_smallest_of_the_bootstrap_is_of_students_t():
+    values = np.random.default_rng(2).normal(1.0, 1.0, 40)
+    resampled = resampled_sums(values[:, None], seed=0)[:, 0] / len(values)
+    mean = float(values.mean())
+    assert bootstrap_p_value(resampled) == pytest.approx(2 / 2001)
+    found = bootstrap_t_p_value(mean, resampled, len(values))
+    assert found == pytest.approx(2 * student_t.sf(mean / resampled.std(), len(values) - 1))
+    assert np.log10(found) == pytest.approx(np.log10(ttest_1samp(values, 0).pvalue), abs=0.5)
+    assert found < 1e-5
+    # With few units the tail is heavy, so the bootstrap's p-value stays.
+    assert bootstrap_t_p_value(mean, resampled, 2) == bootstrap_p_value(resampled)
+    nothing = values - mean + 0.1
+    resampled = resampled_sums(nothing[:, None], seed=0)[:, 0] / len(values)
+    assert bootstrap_t_p_value(0.1, resampled, len(values)) == bootstrap_p_value(resampled) > 0.05
+    assert bootstrap_t_p_value(1.0, np.ones(1999), 40) == pytest.approx(2 / 2000)
 
 
 def test_bootstrap_p_values_are_uniform_when_nothing_differs():

@@ -61,8 +61,10 @@ def range_of(table: str, row: Mapping[str, str], own: Own) -> Range:
         return PER_CENT if row["unit"] == "%" else relative[row["condition"]]
     if table == "rewards":
         return ANY
-    if table == "judgements":
+    if table in ("judgements", "judgement_slices"):
         return UNIT if row["coefficient"] == "accuracy" else (-1.0, 1.0)
+    if table == "judgement_differences":
+        return (-1.0, 1.0) if row["coefficient"] == "accuracy" else (-2.0, 2.0)
     if table == "comparisons":
         return ANY if row["measure"] == "strength" else UNIT
     measure = row.get("measure") or row.get("metric") or row["quantity"]

@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy.io import savemat
 from support.running import run_script
 
@@ -25,6 +27,8 @@ MADE = {
     "objects": OBJECTS,
 }
 
+# File of the image, judged caption, references and rating.
+RatedRow = tuple[str, object, object, object]
 
 # As Flickr8k has them: with a space before the full stop; one has two.
 TEXTS = {
@@ -75,7 +79,7 @@ def write_corpus(
     return files
 
 
-def read_set(folder: Path, corpus: Mapping[str, Path], **config: object) -> dict[str, list[dict]]:
+def read_set(folder: Path, corpus: Mapping[str, Path], /, **config: object) -> dict[str, list[dict]]:
     """What rule read_judgements makes of files in a folder, by table."""
     outputs = {table: folder / "made" / f"{table}.parquet" for table in MADE}
     run_script(
@@ -136,6 +140,28 @@ def _cell(text: str) -> np.ndarray:
     found = np.empty((1, 1), object)
     found[0, 0] = text
     return found
+
+
+def write_polaris(
+    folder: Path, rows: Sequence[RatedRow], columns: Sequence[str] = ("imgid", "mt", "refs", "score")
+) -> dict[str, str]:
+    """A file as polaris_test.csv; the key that names it. References are written as Python writes a list."""
+    with open(folder / "polaris_test.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+    return {"annotations": "polaris_test.csv"}
+
+
+def write_hub(
+    path: Path, rows: Sequence[RatedRow], caption: str = "mt", score: str = "human_score", image: bytes = b""
+) -> None:
+    """A Parquet file as of Nebula, or, with other names of columns, of LongCap-Arena."""
+    names, captions, references, scores = zip(*rows, strict=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    images = [{"bytes": image or name.encode(), "path": name} for name in names]
+    columns = {"file_name": names, "image": images, "refs": references, caption: captions, score: scores}
+    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), path)
 
 
 def foil_annotations() -> list[dict]:

@@ -8,9 +8,9 @@ import re
 
 
 def judgement_files(wildcards):
-    """Return the published files of a set of judgements; none if judgements are simulated."""
-    keys = graph.facts("judgements.readers", settings.judgements[wildcards.judgements].reader).files
-    return graph.files_of("judgements", wildcards.judgements, *keys)
+    """Return the published files and folders of a set of judgements; none if judgements are simulated."""
+    reader = graph.facts("judgements.readers", settings.judgements[wildcards.judgements].reader)
+    return graph.files_of("judgements", wildcards.judgements, *reader.files, *reader.folders)
 
 
 def judgement_config(wildcards):
@@ -108,14 +108,17 @@ rule correlate_judgements:
     correlations: captionlab.judgements.schemas.CORRELATIONS. Metrics are held against ratings by tau-b, tau-c and
         Pearson's r, and against preferences by accuracy, by category and over all
     differences: captionlab.judgements.schemas.DIFFERENCES
+    slices: captionlab.judgements.schemas.SLICES
     """
     input:
         unpack(scores_of_judged),
+        candidates=lambda wildcards: pooled_tables(wildcards, "candidates"),
         ratings=lambda wildcards: pooled_tables(wildcards, "ratings"),
         preferences=lambda wildcards: pooled_tables(wildcards, "preferences"),
     output:
         correlations="results/judgements/{judgements}/correlations.parquet",
         differences="results/judgements/{judgements}/differences.parquet",
+        slices="results/judgements/{judgements}/slices.parquet",
     log:
         "results/logs/correlate_judgements/{judgements}.log",
     wildcard_constraints:

@@ -198,17 +198,26 @@ rule collect_rewards:
 
 
 rule collect_judgements:
-    """Write how far metrics agree with judgements into one table.
+    """Write how far metrics agree with judgements into tables.
 
     tables: how far each metric agrees with each set of `judgements`, whatever the papers: Kendall's tau-b and tau-c
         and Pearson's r with ratings, accuracy on pairs of captions by category, with intervals and n
+    differences: paired differences between every two metrics on each set, with intervals, and p-values with Holm's
+        correction for all pairs of metrics
+    slices: how far each metric agrees with ratings of captions of one length, or of one source, with intervals and n
     """
     input:
         correlations=lambda wildcards: [
             f"results/judgements/{name}/correlations.parquet" for name in settings.judgements
         ],
+        differences=lambda wildcards: [
+            f"results/judgements/{name}/differences.parquet" for name in settings.judgements
+        ],
+        slices=lambda wildcards: [f"results/judgements/{name}/slices.parquet" for name in settings.judgements],
     output:
         tables=multiext("results/reporting/judgements", ".csv", ".md", ".html"),
+        differences=multiext("results/reporting/judgement_differences", ".csv", ".md", ".html"),
+        slices=multiext("results/reporting/judgement_slices", ".csv", ".md", ".html"),
     log:
         "results/logs/collect_judgements.log",
     conda:
@@ -227,7 +236,7 @@ rule collect_judgements:
         ],
         provenance=lambda wildcards: graph.provenance(),
     message:
-        "write how far metrics agree with those who judged captions into one table"
+        "write how far metrics agree with those who judged captions into tables"
     script:
         "../scripts/collect_judgements.py"
 
@@ -490,6 +499,8 @@ def measured_tables():
         "questions": any(getattr(evaluation, "questions", []) for evaluation in own_evaluations().values()),
         "rewards": list(graph.rewarded_trainings()),
         "judgements": settings.judgements,
+        "judgement_differences": settings.judgements,
+        "judgement_slices": settings.judgements,
         "comparisons": settings.comparisons,
     }
     names = [name for name, block in asked.items() if block]

@@ -17,10 +17,10 @@ from captionlab.config.families import score_tables
 from captionlab.config.languages import ENGLISH, has_spaces, usual_tokenizer
 from captionlab.evaluation.metrics.retrieval.metric import drawn
 from captionlab.evaluation.schemas import SLICED_IMAGES
-from captionlab.evaluation.slices import length_ranges
 from captionlab.storage.files import replacing_folder
 from captionlab.storage.schemas import COMPARISONS, SUMMARY
 from captionlab.storage.tables import read_table
+from captionlab.texts.lengths import length_ranges
 
 RANDOM = "random"
 # By column of the user: the value of each image.

@@ -172,6 +172,8 @@ class JudgementFacts:
     """whether the second caption of each pair is a foil: a true caption in which something was made wrong"""
     simulated: bool = False
     """whether judges are simulated, which only the toy world allows"""
+    folders: tuple[str, ...] = ()
+    """keys that name folders of files that it reads"""
     libraries: tuple[str, ...] = ()
     """libraries whose versions change the judgements"""
 

@@ -20,20 +20,16 @@ from captionlab.evaluation.summary import (
     images_interval,
     resampled_totals,
 )
-from captionlab.statistics.groups import GroupDifference, GroupValue, share_difference, welch_difference
+from captionlab.statistics.groups import SMALLEST, GroupDifference, GroupValue, share_difference, welch_difference
 from captionlab.statistics.intervals import difference_bounds
 from captionlab.statistics.multiple import holm
 from captionlab.storage import paths
 from captionlab.storage.schemas import GENERATED
 from captionlab.storage.tables import read_table
+from captionlab.texts.lengths import LENGTHS, length_ranges
 
-# Fewest images of a slice whose values are computed: the 95 % interval of a share of 5 of 10 images reaches from 19 to
-# 81 %, and fewer images say nothing.
-SMALLEST = 10
 LENGTH = "length"
 LEFT_OUT = "left out"  # metadata of the table of slices: how many slices are too small, by what they are slices of
-# Largest number of words of a caption in each range of lengths but the last.
-LENGTHS = (5, 10, 15, 20, 30, 50, 100)
 # Differences below a thousandth of a point come from BLEU's smoothing constants alone.
 DECIMALS = 3
 
@@ -77,21 +73,6 @@ def read_membership(path: str, captions: Iterable[str]) -> Membership:
             words = membership.words.setdefault((captioner, row["corpus"]), {})
             words[row["image_id"], row["caption_index"]] = len(row["caption"].split())
     return membership
-
-
-class LengthRange(NamedTuple):
-    """A range of lengths of captions in words: its name, and its ends; the last range has no upper end."""
-
-    name: str
-    shortest: int
-    longest: int | None
-
-
-def length_ranges() -> list[LengthRange]:
-    """Return the ranges of lengths, the shortest first."""
-    starts = [0, *(longest + 1 for longest in LENGTHS)]
-    ranges = [LengthRange(f"{start} to {end} words", start, end) for start, end in zip(starts, LENGTHS, strict=False)]
-    return [*ranges, LengthRange(f"{starts[-1]} words or more", starts[-1], None)]
 
 
 def slice_columns(

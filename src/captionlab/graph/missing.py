@@ -88,6 +88,8 @@ class MissingFiles:
         yield from self._missing_categories()
         keys = {key for reader in judgement_readers().values() for key in reader.files}
         yield from self._missing(self._named("judgements", *sorted(keys)))
+        keys = {key for reader in judgement_readers().values() for key in reader.folders}
+        yield from self._missing(self._named("judgements", *sorted(keys)), "folder")
         keys = {key for reader in question_readers().values() for key in reader.files}
         yield from self._missing(self._named("questions", *sorted(keys)))
 

@@ -15,10 +15,11 @@ import numpy as np
 from captionlab.judgements.coefficients import Agreement, preference_agreements, rating_agreements
 from captionlab.statistics.intervals import (
     bootstrap_interval,
-    bootstrap_p_value,
+    bootstrap_t_p_value,
     paired_share_interval,
     share_interval,
 )
+from captionlab.statistics.multiple import holm
 
 # The key of a judged caption: its image, and its index among the captions of the image.
 Key = tuple[str, int]
@@ -47,9 +48,9 @@ def agreement_rows(
 ) -> tuple[Rows, Rows]:
     """Return the rows of CORRELATIONS of all metrics, and of DIFFERENCES of every pair of metrics, earlier minus later.
 
-    `ratings` and `preferences` are rows of the tables RATINGS and PREFERENCES; one may be empty. Two metrics have no
-    difference in a coefficient that is undefined for one metric. Raises ValueError if two metrics have the same name
-    and scorer.
+    P-values are corrected for all pairs of metrics of a coefficient and category. `ratings` and `preferences` are rows
+    of the tables RATINGS and PREFERENCES; one may be empty. Two metrics have no difference in a coefficient that is
+    undefined for one metric. Raises ValueError if two metrics have the same name and scorer.
     """
     _check_names(metrics)
     values: Rows = []
@@ -59,7 +60,24 @@ def agreement_rows(
             judged = _Judged(judgements, agreements, seed)
             values += [row for scores in metrics for row in _value_rows(scores, judged)]
             differences += [row for pair in combinations(metrics, 2) for row in _difference_rows(*pair, judged)]
-    return values, differences
+    return values, _corrected(differences)
+
+
+def rating_rows(metrics: Sequence[Scores], ratings: Sequence[Row], seed: int) -> Rows:
+    """Return the rows of CORRELATIONS of all metrics with rows of RATINGS."""
+    judged = _Judged(ratings, _with_ratings, seed)
+    return [row for scores in metrics for row in _value_rows(scores, judged)]
+
+
+def _corrected(differences: Rows) -> Rows:
+    """Return rows of DIFFERENCES with p-values that are corrected for the rows of the same coefficient and category."""
+    families: dict[tuple[str, str | None], list[int]] = {}
+    for number, row in enumerate(differences):
+        families.setdefault((row["coefficient"], row["category"]), []).append(number)
+    corrected: dict[int, float | None] = {}
+    for numbers in families.values():
+        corrected |= zip(numbers, holm([differences[number]["p_value"] for number in numbers]), strict=True)
+    return [{**row, "p_holm": corrected[number]} for number, row in enumerate(differences)]
 
 
 def _check_names(metrics: Sequence[Scores]) -> None:
@@ -168,7 +186,7 @@ def _paired(difference: float, ours: Agreement, theirs: Agreement) -> tuple[floa
         return None, None, None
     differences = (ours.resampled - theirs.resampled).round(9)  # smaller differences are rounding errors
     defined = differences[np.isfinite(differences)]
-    p_value = bootstrap_p_value(defined)
+    p_value = bootstrap_t_p_value(difference, defined, ours.images)
     if ours.shares is not None and theirs.shares is not None:
         return *paired_share_interval(ours.shares - theirs.shares), p_value
     return *bootstrap_interval(difference, defined, (-2.0, 2.0)), p_value

@@ -10,7 +10,10 @@ from captionlab.judgements.correlation import Key, Row, Rows, Scores
 
 
 def pooled_rows(sets: Mapping[str, Sequence[Row]]) -> Rows:
-    """Return the rows of RATINGS or of PREFERENCES of all sets. `sets` maps the name of a set to its rows."""
+    """Return the rows of CANDIDATES, of RATINGS or of PREFERENCES of all sets.
+
+    `sets` maps the name of a set to its rows.
+    """
     return [
         {**row, **{key: pooled_image(name, row[key]) for key in ("image_id", "tie") if row.get(key) is not None}}
         for name, rows in sets.items()

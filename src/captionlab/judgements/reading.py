@@ -36,6 +36,7 @@ class Judged:
     def __init__(self) -> None:
         self.captions: dict[str, list[str]] = {}
         self.judgements: dict[tuple[str, int], int] = {}  # number of judgements by image and index
+        self.sources: dict[tuple[str, int], str | None] = {}  # of rated captions, by image and index
         self.ratings: list[Row] = []
         self.preferences: list[Row] = []
 
@@ -48,6 +49,7 @@ class Judged:
         times = len(entry.ratings) if isinstance(entry, Rated) else 1
         self.judgements |= {(entry.image_id, index): times for index in range(first, len(of_image))}
         if isinstance(entry, Rated):
+            self.sources[entry.image_id, first] = entry.source
             self.ratings += [{**key, "judge": judge, "rating": rating} for judge, rating in entry.ratings.items()]
             return
         votes, other_votes = entry.votes
@@ -86,6 +88,7 @@ def read_judgements(
                 "image_id": image_ids,
                 "caption_index": indices,
                 "caption": texts,
+                "source": [judged.sources.get(key) for key in keys],
                 "judgements": [judged.judgements[key] for key in keys],
             },
         ),

@@ -14,6 +14,9 @@ CANDIDATES = TableSchema(
     tuple(_KEY),
     **_KEY,
     caption=Column(_STRING, "text as in the published file"),
+    source=Column(
+        _STRING, "who wrote a rated caption, or about what; missing if the file does not tell", nullable=True
+    ),
     judgements=Column(_INT, "ratings of the caption, or pairs that it stands in; each is a document of CIDEr's idf"),
 )
 RATINGS = TableSchema(
@@ -72,7 +75,16 @@ DIFFERENCES = TableSchema(
     difference=Column(_DOUBLE, "value minus the other's"),
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images; missing for one image", nullable=True),
     ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
-    p_value=Column(_DOUBLE, "two-sided, of a paired bootstrap over images; missing for one image", nullable=True),
+    p_value=Column(
+        _DOUBLE,
+        "two-sided, of a paired bootstrap over images, below its smallest value of Student's t; missing for one image",
+        nullable=True,
+    ),
+    p_holm=Column(
+        _DOUBLE,
+        "p-value with Holm's correction for all pairs of metrics of the coefficient and category",
+        nullable=True,
+    ),
     **_COUNTS,
 )
 _PIECE = {
@@ -108,4 +120,18 @@ FOIL_DIFFERENCES = TableSchema(
     ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images", nullable=True),
     ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
     **_FOIL_COUNTS,
+)
+SLICES = TableSchema(
+    "agreement with people on slices of the rated captions",
+    "a coefficient of a metric on ratings of the captions of a slice that it scored",
+    (*_WHO, "by", "slice", "coefficient"),
+    **_WHO,
+    by=Column(_STRING, "property by which captions are sliced: length, or the source of a caption"),
+    slice=Column(_STRING, "value of the property; lengths are in words"),
+    coefficient=Column(_STRING, "tau-b, tau-c or Pearson"),
+    value=Column(_DOUBLE, "-1 to 1; missing if it is not defined", nullable=True),
+    ci_low=Column(_DOUBLE, "lower end of the 95 % interval, over images", nullable=True),
+    ci_high=Column(_DOUBLE, "upper end of the interval", nullable=True),
+    **_COUNTS,
+    note=Column(_STRING, "how many captions have no score, and why a value is missing", nullable=True),
 )

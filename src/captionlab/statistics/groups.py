@@ -12,6 +12,10 @@ import numpy as np
 
 from captionlab.statistics.intervals import TAIL, Ends, independent_difference, share_interval
 
+# Fewest images of a group whose values are computed: the 95 % interval of a share of 5 of 10 images reaches from 19 to
+# 81 %, and fewer images say nothing.
+SMALLEST = 10
+
 
 class GroupValue(NamedTuple):
     """A statistic of a group of images: its value, and its value without each of the images (n,)."""

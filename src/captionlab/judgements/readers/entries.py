@@ -1,8 +1,11 @@
 """Input and output of readers of judgements: a described corpus, and judged captions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from captionlab.corpora.inputs import CorpusError
 
 
 @dataclass(frozen=True)
@@ -16,11 +19,15 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A caption and its ratings, by the names of the judges. `image_id` is the image's id, or the name of its file."""
+    """A caption and its ratings, by the names of the judges. `image_id` is the image's id, or the name of its file.
+
+    `source` says in words who wrote the caption, or about what. It is None if the published file does not tell.
+    """
 
     image_id: str
     caption: str
     ratings: Mapping[str, float]
+    source: str | None = None
 
     @property
     def captions(self) -> tuple[str, ...]:
@@ -41,3 +48,14 @@ class Preferred:
     votes: tuple[int, int]
     category: str | None = None
     tie: str | None = None
+
+
+def rating_of(value: object, where: str) -> float:
+    """Return the rating in a field. Raises CorpusError, which begins with `where`, if it is no finite number."""
+    try:
+        rating = float(str(value))
+    except ValueError:
+        rating = math.nan
+    if not math.isfinite(rating):
+        raise CorpusError(f"{where} is {str(value)[:40]!r}; a rating is a number")
+    return rating

@@ -21,8 +21,10 @@ def captions_of_flickr8k(file: Path) -> dict[str, str]:
     return found
 
 
-def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, list[float]]]:
-    """Yield the position, image file, caption and three numbers of each line.
+def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, str, list[float]]]:
+    """Yield the position, image file, caption, source of the caption and three numbers of each line.
+
+    All captions are by people, who described the image or another one.
 
     A line has an image file, the id of a caption and three numbers, separated by tabs. Raises CorpusError if a line has
     another format or an unknown caption id.
@@ -40,4 +42,5 @@ def judged_lines(file: Path, captions: Path) -> Iterator[tuple[str, str, str, li
             ) from None
         if caption_id not in texts:
             raise CorpusError(f"{where}: there is no caption {caption_id!r} in {captions}; take both from one release")
-        yield where, image, texts[caption_id], [first, second, third]
+        about = "a person, of the image" if caption_id.rpartition("#")[0] == image else "a person, of another image"
+        yield where, image, texts[caption_id], about, [first, second, third]

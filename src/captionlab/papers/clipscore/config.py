@@ -21,9 +21,6 @@ OF_RATINGS = {
 OF_PAIRS = {"table4_pascal": ("Pascal-50S",), "table5_foil": ("FOIL-1", "FOIL-4")}
 JUDGED_TABLES = {**OF_RATINGS, **OF_PAIRS}
 RATED = [label for labels in OF_RATINGS.values() for label in labels]
-# Labels by which claims are judged: no printed number of the other tables was confirmed.
-CLAIMED = ("Flickr8k-Expert", "Flickr8k-CF")
-
 Label = Literal["Flickr8k-Expert", "Flickr8k-CF", "Composite", "Pascal-50S", "FOIL-1", "FOIL-4"]
 
 

@@ -3,7 +3,7 @@
 Needs: correlations of metrics with judgements (workflow/rules/judgements.smk).
 """
 
-from captionlab.papers.clipscore.config import CLAIMED, JUDGED_TABLES
+from captionlab.papers.clipscore.config import JUDGED_TABLES
 
 # The block of the paper in the config.
 clipscore = settings.papers.clipscore
@@ -76,11 +76,11 @@ rule tabulate_clipscore:
 
 
 def clipscore_evidence():
-    """Return the files and parameters by which claims are judged: differences between metrics on ratings of CLAIMED.
+    """Return the files and parameters by which claims are judged: differences between metrics on judgements of people.
 
-    Simulated ratings support no claim.
+    Simulated judgements support no claim.
     """
-    labels = [label for label in judged_labels(*CLAIMED) if not is_simulated(label)]
+    labels = [label for label in judged_labels() if not is_simulated(label)]
     parameters = {"labels": labels, "simulated": []}
     return {"differences": clipscore_judgements("differences", labels)}, parameters
 

@@ -1,6 +1,6 @@
 """Tables 1 to 5: agreement of metrics with judgements of captions, with published numbers beside ours."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
@@ -98,10 +98,14 @@ def agreement_table(
         sheet.notes.append(f"{label}: {count} {what}, each an observation of its own.")
     sheet.notes.append(OVER_IMAGES)
     sheet.notes += sheet.notes_of_values()
+    printed = [] if simulated else run.published.rows(number)
+    sheet.notes += _notes_of_printed(run, number) if printed else []
     numbers = _numbers(run, number, [row for rows in of_paper.values() for row in rows])
     metrics = {labelled(row["metric"], row["scorer"], encoder) for rows in of_paper.values() for row in rows}
     blocks = [
-        Block(rows_of(sheet, number, label, sets[label], _lines(label, metrics), numbers), sheet.heading(label))
+        Block(
+            rows_of(sheet, number, label, sets[label], _lines(label, metrics, printed), numbers), sheet.heading(label)
+        )
         for label in measured
     ]
     title = f"CLIPScore, table {number}: how metrics agree with people on {', '.join(measured)}"
@@ -129,10 +133,19 @@ def _numbers(run: PaperRun, table: str, rows: Rows) -> list[Number]:
     return [*numbers, Number({}, "difference", f"from {AGAINST}", against=AGAINST)]
 
 
-def _lines(label: str, metrics: Iterable[str]) -> list[Line]:
-    """Return a row for each metric, the paper's metrics first."""
+def _notes_of_printed(run: PaperRun, table: str) -> list[str]:
+    """Return a note on each published number of a table that the paper did not measure itself: where it is printed."""
+    labels: dict[str, dict[str, None]] = {}
+    for (of_table, label, *_), number in run.published.values.items():
+        if of_table == table and number.note:
+            labels.setdefault(number.note, {})[label] = None
+    return [f"{', '.join(of_note)}: the number beside this run's is of {note}." for note, of_note in labels.items()]
+
+
+def _lines(label: str, metrics: Iterable[str], printed: Sequence[str]) -> list[Line]:
+    """Return a row for each metric: the paper's metrics first, then further metrics with a printed number."""
     place = {"measure": COEFFICIENTS[label], "experiment": EXPERIMENT}
+    of_paper = [*dict.fromkeys([*METRICS.values(), *printed])]
     return [
-        Line([metric], {"subject": metric, **place}, metric)
-        for metric in in_order({*METRICS.values(), *metrics}, [*METRICS.values()])
+        Line([metric], {"subject": metric, **place}, metric) for metric in in_order({*metrics, *of_paper}, of_paper)
     ]

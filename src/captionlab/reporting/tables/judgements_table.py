@@ -15,6 +15,8 @@ SIMULATED_NOTE = (
 )
 # Coefficient -> group of its columns.
 GROUPS = {TAU_B: "with ratings", TAU_C: "with ratings", PEARSON: "with ratings", ACCURACY: "accuracy on pairs"}
+# A coefficient and the category of its pairs, None for all judgements.
+Place = tuple[str, str | None]
 RECORD_COLUMNS = (
     "judgements", "metric", "scorer", "coefficient", "category", "value", "ci_low", "ci_high", "images", "n", "note",
     *PROVENANCE,
@@ -29,15 +31,12 @@ def judgements_table(
     `correlations` maps the name of a set to its rows of CORRELATIONS. `simulated` has the sets whose judges are
     simulated.
     """
-    places = {(row["coefficient"], row["category"]) for rows in correlations.values() for row in rows}
-    shown = sorted(places, key=lambda place: ([*GROUPS].index(place[0]), place[1] or ""))
+    shown = places_of(correlations)
     columns = [Column("metric", numeric=False), Column("n")]
-    for coefficient, category in shown:
-        heading = category or ("all" if coefficient == ACCURACY else coefficient)
-        columns.append(Column(heading, group=GROUPS[coefficient]))
+    columns += [Column(heading_of(place), group=GROUPS[place[0]]) for place in shown]
     blocks, records = [], []
     for name, rows in correlations.items():
-        of_metrics: dict[tuple[str, str | None], dict[tuple[str, str | None], Row]] = {}
+        of_metrics: dict[tuple[str, str | None], dict[Place, Row]] = {}
         for row in rows:
             of_metrics.setdefault((row["metric"], row["scorer"]), {})[row["coefficient"], row["category"]] = row
             records.append({"judgements": name, **row})
@@ -58,18 +57,35 @@ def judgements_table(
     return table_of(*texts, columns, blocks, records, RECORD_COLUMNS, notes, provenance)
 
 
+def places_of(tables: Mapping[str, Sequence[Row]]) -> list[Place]:
+    """Return the coefficients and categories of the rows of all sets, in the order of columns."""
+    places = {(row["coefficient"], row["category"]) for rows in tables.values() for row in rows}
+    return sorted(places, key=lambda place: ([*GROUPS].index(place[0]), place[1] or ""))
+
+
+def heading_of(place: Place) -> str:
+    """Return the heading of the column of a coefficient and category."""
+    coefficient, category = place
+    return category or ("all" if coefficient == ACCURACY else coefficient)
+
+
 def _line(
     metric: str,
     scorer: str | None,
-    found: Mapping[tuple[str, str | None], Row],
-    shown: Sequence[tuple[str, str | None]],
+    found: Mapping[Place, Row],
+    shown: Sequence[Place],
 ) -> list[Cell]:
     """Return the row of a metric: its name, the number of judgements, and a cell for each coefficient."""
     head = Cell(metric, f"by {scorer}" if scorer else "")
-    return [head, Cell(str(max(row["n"] for row in found.values()))), *(_cell(metric, found.get(at)) for at in shown)]
+    return [
+        head,
+        Cell(str(max(row["n"] for row in found.values()))),
+        *(coefficient_cell(metric, found.get(at)) for at in shown),
+    ]
 
 
-def _cell(metric: str, row: Row | None) -> Cell:
+def coefficient_cell(metric: str, row: Row | None) -> Cell:
+    """Return the cell of a coefficient of a metric, times 100, from its row of CORRELATIONS; without a row, of none."""
     if row is None:
         return Cell(MISSING)
     note = f"{metric}: {row['note']}." if row["note"] else ""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from captionlab.evaluation.slices import SMALLEST
 from captionlab.reporting.runs.links import captions_link
 from captionlab.reporting.runs.values import Row
 from captionlab.reporting.tables.footnotes import protocol_note
 from captionlab.reporting.tables.render import MISSING, Block, Cell, Column, Table, interval_cell, p_cell
 from captionlab.reporting.tables.sheets import PROVENANCE, table_of
+from captionlab.statistics.groups import SMALLEST
 
 # Slices of a captioner, corpus and metric that pages show. The CSV has all.
 WORST = 5

@@ -22,9 +22,10 @@ SCALE = (1, 2, 3, 4, 5)
 def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
     """Yield the first three captions of each row, each with the rating of one worker.
 
-    One caption of a row is by a person. A caption with the words of a reference of its image gets the spelling of the
-    reference, so that the reference is known as judged. Rows without an image, with which the files end, are skipped.
-    Raises CorpusError if the header lacks a column, or if a row lacks a caption or has a rating other than 1 to 5.
+    One caption of a row is by a person, the others are by systems. A caption with the words of a reference of its image
+    is by a person. It gets the spelling of the reference, so that the reference is known as judged. Rows without an
+    image, with which the files end, are skipped. Raises CorpusError if the header lacks a column, or if a row lacks a
+    caption or has a rating other than 1 to 5.
     """
     file = root / config["annotations"]
     header, rows = delimited(file, whole_lines(file), COLUMNS)
@@ -38,7 +39,9 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
             if not (caption := _text(row[caption_column])):
                 raise CorpusError(f"{where}: {caption_column} is empty; get the file again, or delete the row")
             rating = _rating(row[rating_column], f"{where}: {rating_column}")
-            yield Rated(image_id, _as_reference(caption, corpus.references.get(image_id, ())), {"worker": rating})
+            reference = _as_reference(caption, corpus.references.get(image_id, ()))
+            source = "a system" if reference is None else "a person"
+            yield Rated(image_id, reference or caption, {"worker": rating}, source)
 
 
 def _text(field: str | None) -> str:
@@ -57,9 +60,9 @@ def _rating(field: str | None, where: str) -> float:
     return rating
 
 
-def _as_reference(caption: str, references: Sequence[str]) -> str:
-    """Return the first reference with the same words, whatever their case and punctuation; else the caption."""
-    return next((text for text in references if _words(text) == _words(caption)), caption)
+def _as_reference(caption: str, references: Sequence[str]) -> str | None:
+    """Return the first reference with the same words, whatever their case and punctuation; None if there is none."""
+    return next((text for text in references if _words(text) == _words(caption)), None)
 
 
 def _words(text: str) -> list[str]:

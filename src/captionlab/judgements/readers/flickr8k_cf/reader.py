@@ -14,7 +14,7 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
 
     Raises CorpusError if a line has another format.
     """
-    for where, image_id, caption, (share, yes, no) in judged_lines(
+    for where, image_id, caption, source, (share, yes, no) in judged_lines(
         root / config["annotations"], root / config["captions"]
     ):
         if not (0 <= share <= 1 and yes >= 0 and no >= 0 and yes + no > 0):
@@ -22,4 +22,4 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
                 f"{where}: expected the share of yes, 0 to 1, and the numbers of yes and no, "
                 f"found {share:g}, {yes:g} and {no:g}"
             )
-        yield Rated(image_id, caption, {"crowd": share})
+        yield Rated(image_id, caption, {"crowd": share}, source)

@@ -16,7 +16,8 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
 
     Raises CorpusError if a line has another format, or a rating other than 1, 2, 3 or 4.
     """
-    for where, image_id, caption, numbers in judged_lines(root / config["annotations"], root / config["captions"]):
+    lines = judged_lines(root / config["annotations"], root / config["captions"])
+    for where, image_id, caption, source, numbers in lines:
         if wrong := [number for number in numbers if number not in SCALE]:
             raise CorpusError(f"{where}: {wrong[0]:g} is no judgement; experts give 1, 2, 3 or 4")
-        yield Rated(image_id, caption, {f"expert-{n}": number for n, number in enumerate(numbers, 1)})
+        yield Rated(image_id, caption, {f"expert-{n}": number for n, number in enumerate(numbers, 1)}, source)

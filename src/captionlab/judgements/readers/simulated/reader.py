@@ -14,6 +14,8 @@ from captionlab.judgements.readers.toy_captions import NAMED, any_of, with_anoth
 
 JUDGES = tuple(f"simulated-{number}" for number in (1, 2, 3))
 LOWEST, HIGHEST = 1, 4
+# Sources of the four captions of an image, in the order in which they are rated.
+SOURCES = ("of the image", "of an image with an object of the same class", "of any other image", "with another object")
 # Standard deviation of a judge around the expected rating: half a step, so that neighbours on the scale are confused.
 NOISE = 0.5
 # The classes that a noun may mean (a person is a man or a woman), and the classes that may wear a garment.
@@ -52,11 +54,12 @@ def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[R
         alike = [other for other in others if shown[other] & shown[image]] or others
         own = random.choice(named[image])
         theirs = [random.choice(named[random.choice(pool)]) for pool in (alike, others)]
-        for caption in (own, *theirs, with_another_object(own, shown[image], random)):
+        captions = (own, *theirs, with_another_object(own, shown[image], random))
+        for caption, source in zip(captions, SOURCES, strict=True):
             expected = LOWEST + (HIGHEST - LOWEST) * truth(caption, corpus.objects[image])
             rated = (round(random.gauss(expected, NOISE)) for _ in JUDGES)
             ratings = [float(min(max(rating, LOWEST), HIGHEST)) for rating in rated]
-            yield Rated(image, caption, dict(zip(JUDGES, ratings, strict=True)))
+            yield Rated(image, caption, dict(zip(JUDGES, ratings, strict=True)), source)
 
 
 def truth(caption: str, objects: Sequence[Mapping[str, Any]]) -> float:

@@ -1,0 +1,16 @@
+"""LongCap-Arena (Matsuda et al. 2025, VELA): long captions, rated by people from three perspectives."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from captionlab.judgements.readers.entries import Described, Rated
+from captionlab.judgements.readers.hub import rated_rows
+
+
+def read(config: Mapping[str, Any], root: Path, corpus: Described) -> Iterator[Rated]:
+    """Yield the caption (`cand`) of each row of the splits with its rating (`score`), as it is scaled in the files.
+
+    Who wrote a caption is not published. Raises CorpusError if a split has no file, or a file lacks a column or value.
+    """
+    yield from rated_rows(root / config["folder"], config["splits"], "cand", "score", corpus)

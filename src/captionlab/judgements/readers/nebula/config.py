@@ -1,0 +1,21 @@
+"""Config of the reader of Nebula."""
+
+from typing import Annotated, Literal
+
+from annotated_types import Len
+from pydantic import Field
+
+from captionlab.config.corpora import JudgementFacts, Judgements
+from captionlab.config.model import FilePath, Text, Unique
+
+FACTS = JudgementFacts(files=(), folders=("folder",), ratings=True, leaves_out="references", libraries=("pyarrow",))
+
+
+class Config(Judgements):
+    """Judgements of Nebula."""
+
+    reader: Literal["nebula"]
+    folder: FilePath = Field(description="folder of the Parquet files of the data set on the hub")
+    splits: Annotated[list[Text], Len(1), Unique()] = Field(
+        ["test"], description="splits that count, as the files are named: train, valid, test"
+    )
