@@ -288,6 +288,35 @@ def test_words_that_differ_are_marked_by_elements(page, run):
     assert sorted(words) == [["DEL", "a"], ["DEL", "dog"], ["INS", "birds"], ["INS", "two"]]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "gone", "came", "shown"),
+    [
+        ("一只狗在海边跑", "一只猫在海边跑", {"狗"}, {"猫"}, "一只狗猫在海边跑"),
+        ("犬が浜辺を走る", "猫が浜辺を走る", {"犬"}, {"猫"}, "犬 猫が浜辺を走る"),
+        ("หมาวิ่งบนชายหาด", "หมานอนบนชายหาด", {"วิ่ง"}, {"นอน"}, "หมาวิ่งนอนบนชายหาด"),
+        ("كلب يركض على الشاطئ", "كلب ينام على الشاطئ", {"يركض"}, {"ينام"}, "كلب يركض ينام على الشاطئ"),
+        ("a dog runs", "a cat runs", {"dog"}, {"cat"}, "a dog cat runs"),
+    ],
+)
+def test_words_of_languages_without_spaces_are_compared(page, run, before, after, gone, came, shown):
+    look(page, run, "")
+    made = f"const p = document.createElement('p'); p.append(...changed({before!r}, {after!r}));"
+    text, parts = page.run(
+        f"(() => {{ {made} return [p.textContent, [...p.children].map((e) => [e.tagName, e.textContent])]; }})()"
+    )
+    assert {word for tag, word in parts if tag == "DEL"} == gone
+    assert {word for tag, word in parts if tag == "INS"} == came
+    assert text == shown
+
+
+def test_captions_name_their_language(page, run):
+    look(page, run, "")
+    caption = "document.querySelector('.line.a .caption')"
+    assert page.run(f"[{caption}.lang, {caption}.dir]") == ["en", "auto"]
+    look(page, run, "corpus=texts")
+    assert page.run(f"[{caption}.lang, {caption}.dir]") == ["ja", "auto"]
+
+
 def test_captions_that_mean_harm_are_text(page, run):
     look(page, run, f"a=foreign&b={B}")
     shown = page.run(

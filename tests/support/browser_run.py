@@ -264,7 +264,7 @@ def build(folder: Path, page: Path, *, compared: bool = False) -> Path:
             "splits": dict.fromkeys(IMAGES_OF, "test"),
             "captioners": CAPTIONERS,
             "training": ["train-texts"],
-            "languages": {},
+            "languages": {"texts": "ja"},
             "sliced": {"main": ["weather"]},
             "papers": {"probing": SPOKEN},
             "factors": {"judges.clair": 100.0},

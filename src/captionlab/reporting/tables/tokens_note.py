@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from captionlab.config.languages import IN_WORDS, PTB, Tokenizer, written_tokenizer
-from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
-from captionlab.evaluation.metrics.sacrebleu.metric import METRICS as SACREBLEU_METRICS
+from captionlab.evaluation.metrics.nlg.config import FACTS as NLG
+from captionlab.evaluation.metrics.sacrebleu.config import FACTS as SACREBLEU
 from captionlab.reporting.tables.render import Column
 
 # Columns of records that may name a metric.
@@ -26,8 +26,8 @@ def token_notes(
     """
     named = {str(record[key]) for record in records for key in _METRIC_COLUMNS if record.get(key)}
     named |= {column.heading for column in columns}
-    of_tokens = [name for name in NLG_METRICS if name in named]
-    written = [name for name in SACREBLEU_METRICS if name in named]
+    of_tokens = [name for name in NLG.metrics if name in named]
+    written = [name for name in SACREBLEU.metrics if name in named]
     if not of_tokens and not written:
         return []
     corpora = {str(record["corpus"]) for record in records if record.get("corpus")}
