@@ -2,11 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from scipy.stats import kendalltau
+from support.foil_files import valse_entry, winoground_example, write_sugarcrepe, write_valse, write_winoground
 from support.interval_ranges import intervals_outside
 from support.judged_files import (
     BY_ID,
@@ -36,6 +38,14 @@ pytestmark = pytest.mark.slow
 
 # The tables of the paper about CLIPScore that have published numbers of these sets.
 OF_PAPER = ("table1_expert", "table2_cf", "table3_composite", "table4_pascal", "table5_foil")
+# Numbers of the tables of the paper about foils, by measure and category; the mean of one category alone is not shown.
+FOIL_TABLES = {
+    "table2_pieces": {("acc_r", "existence"), ("AUROC", "noun phrases"), ("acc_r", "")},
+    "sugarcrepe": {("acc_r", "add att"), ("AUROC", "add att")},
+    "winoground": {
+        (measure, tag) for measure in ("text score", "image score", "group score") for tag in ("", "Object")
+    },
+}
 ENCODER = {
     "family": "clip",
     "corpus": "toy",
@@ -58,11 +68,31 @@ def write_karpathy(path: Path, references: dict[str, list[str]], images: str | N
     return {"reader": "karpathy", "annotations": path.name, "images": images}
 
 
-def write_photos(folder: Path) -> None:
-    """Write the images of all corpora, each another one."""
+def write_photos(folder: Path, names: Iterable[str]) -> None:
+    """Write images, each another one."""
     folder.mkdir()
-    for number, name in enumerate((*TEXTS, *COCO, *SENTENCES)):
+    for number, name in enumerate(names):
         Image.new("RGB", (40, 30), (30 * number, 255 - 30 * number, 90)).save(folder / f"{name}.jpg")
+
+
+def foil_sets(data: Path) -> dict:
+    """Blocks of sets of foils in each published format, whose files it writes, and of foils of the toy world."""
+    first, second = (f"COCO_val2014_{int(image):012}.jpg" for image in COCO)
+    pairs = [valse_entry(first, "There is a cat.", "There is no cat."), valse_entry(second, "A bus.", "A dog.", (2, 1))]
+    invalid = valse_entry(second, "There are no cats.", "There are cats.", (1, 1))
+    by_kind = {"add_att": [(first, "A cat sits.", "A green cat sits."), (second, "A bus waits.", "A red bus waits.")]}
+    examples = [winoground_example(number, ["a cat on a bus", "a bus on a cat"]) for number in (0, 1)]
+    others = {name: {"corpus": "coco", "clipscore": ["it"]} for name in ("valse-a", "valse-b", "sugarcrepe")}
+    return {
+        "valse-a": {"reader": "valse", **others["valse-a"], **write_valse(data, {"existence": [*pairs, invalid]})},
+        "valse-b": {"reader": "valse", **others["valse-b"], **write_valse(data, {"foil-it": pairs})},
+        "sugarcrepe": {"reader": "sugarcrepe", **others["sugarcrepe"], **write_sugarcrepe(data, by_kind)},
+        "winoground": {
+            "reader": "winoground", "corpus": "winoground-images", "clipscore": ["it"],
+            **write_winoground(data, examples),
+        },
+        "toy-foils": {"reader": "toyworld-foils", "corpus": "toy", "split": "test", "images": 8, "clipscore": ["it"]},
+    }  # fmt: skip
 
 
 def all_formats(data: Path) -> dict:
@@ -72,7 +102,8 @@ def all_formats(data: Path) -> dict:
     (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
     foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
-    write_photos(data / "photos")
+    write_photos(data / "photos", (*TEXTS, *COCO, *SENTENCES))
+    write_photos(data / "winoground", tuple(f"ex_{example}_img_{image}" for example in (0, 1) for image in (0, 1)))
     composite = {}
     for name, first, second in (("flickr8k", "11_a", "22_b"), ("coco", "COCO_val2014_000000391895", "522418")):
         captions = ["a dog runs", "a cat", f"a {name}"]
@@ -92,6 +123,7 @@ def all_formats(data: Path) -> dict:
             "texts": write_karpathy(data / "texts.json", TEXTS, images=None),
             "coco": write_karpathy(data / "coco.json", COCO),
             "pascal": {"reader": "pascal-50s", "images": "photos", **pascal},
+            "winoground-images": {"reader": "folder", "images": "winoground"},
         },
         "encoders": {"it": ENCODER},
         "judgements": {
@@ -105,6 +137,7 @@ def all_formats(data: Path) -> dict:
                 "reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal, "clipscore": ["it"],
             },
             "simulated": {"reader": "simulated", "corpus": "toy", "images": 10, "clipscore": ["it"]},
+            **foil_sets(data),
         },
         "papers": {
             "clipscore": {
@@ -114,6 +147,13 @@ def all_formats(data: Path) -> dict:
                     "Pascal-50S": "pascal-50s", "FOIL-1": "foil-1", "FOIL-4": "foil-4",
                 },
                 "encoder": "it",
+            },
+            "valse": {
+                "comparable": False,
+                "judgements": {
+                    "VALSE": ["valse-a", "valse-b"], "SugarCrepe": "sugarcrepe", "Winoground": "winoground",
+                },
+                "scorers": {},
             },
         },
     }  # fmt: skip
@@ -138,6 +178,9 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
         if name not in ("table1_expert", "table2_cf"):
             assert {"CLIP-S", "RefCLIP-S"} <= {row["subject"] for row in rows if row["value"]}, name
     assert {row["scorer"] for row in table if row["metric"] == "CLIPScore"} == {"it"}
+    for name, places in FOIL_TABLES.items():
+        rows = read_records(folder / paths.table(f"valse_{name}.csv"))
+        assert {(row["measure"], row["source"]) for row in rows if row["value"]} >= places, name
     outside, intervals = intervals_outside(folder / "results")
     assert outside == []
     assert intervals > 20
