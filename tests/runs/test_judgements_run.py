@@ -162,14 +162,15 @@ def all_formats(data: Path) -> dict:
 def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
     config = all_formats(tmp_path)
     folder, output = tmp_path / "run", tmp_path / "output"
-    files = {name: paths.nlg(name) for name in config["judgements"]}
+    # Nobody described the images of Winoground, so no metric against references scores its captions.
+    files = {name: paths.nlg(name) for name in config["judgements"] if name != "winoground"}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
     pool = ("composite-flickr8k", "composite-coco")
     pooled = paths.judgements("correlations", judgements="+".join(pool))
     targets = [*files.values(), *held.values(), pooled, paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
     table = read_records(folder / paths.table("judgements.csv"))
-    assert {row["judgements"] for row in table} == {*files}
+    assert {row["judgements"] for row in table} == {*config["judgements"]}
     assert not (folder / paths.table("evaluation.csv")).exists()
     for name in OF_PAPER:
         rows = read_records(folder / paths.table(f"clipscore_{name}.csv"))
