@@ -129,7 +129,7 @@ def test_simulated_sets_are_those_of_a_reader_that_says_so(planned):
     foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json"}
     plan = planned(with_sets(mine=SIMULATED, foil=foil), "results/reporting/judgements.csv", present=PATTERNS)
     assert plan.job("collect_judgements").params["simulated"] == ["mine"]
-    assert {name for name, reader in judgement_readers().items() if reader.simulated} == {"simulated"}
+    assert {name for name, reader in judgement_readers().items() if reader.simulated} == {"simulated", "toyworld-foils"}
 
 
 def test_reading_a_set_does_not_depend_on_who_scores_it(planned):
@@ -179,3 +179,28 @@ def test_a_file_that_is_not_there_is_named(tmp_path, answers):
     with pytest.raises(ConfigError) as raised:
         Graph(config, ROOT).check_files()
     answers.hold("judgements whose file is missing", raised.value, "judgements.mine.annotations: no such file")
+
+
+def test_foils_are_scored_on_images_that_nobody_described(planned):
+    config = with_sets(
+        pairs={"reader": "winoground", "corpus": "photos", "annotations": "pairs.jsonl", "scorers": ["clip"]}
+    )
+    config["corpora"]["photos"] = {"reader": "folder", "images": "photos"}
+    graph = Graph(copy.deepcopy(config), ROOT)
+    assert {*graph.score_tables("pairs")} == {"alignment"}
+    job = planned(config, "results/judgements/pairs/foil_measures.parquet", present=PATTERNS).job("measure_foils")
+    assert job.inputs["alignment"] == graph.score_tables("pairs")["alignment"]
+    assert job.params["thresholds"] == {}
+
+
+def test_measures_on_foils_read_no_metric_against_references_alone_and_know_which_scores_are_probabilities(planned):
+    foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json", "scorers": ["own-uniter", "clip"]}
+    config = with_sets(first=foil, second={**foil, "clipscore": ["clip"]})
+    plan = planned(config, "results/judgements/first+second/foil_measures.parquet", present=PATTERNS)
+    job = plan.job("measure_foils")
+    assert job.params["tables"] == ["alignment", "clipscore"]
+    assert job.params["thresholds"] == {"own-uniter": 50.0}
+    assert [len(job.inputs[name]) for name in ("alignment", "clipscore", "preferences")] == [2, 1, 2]
+    model, tokens = job.inputs["model"], job.inputs["tokens"]
+    assert len(model) == (1 if "language" in config else 0)
+    assert len(tokens) == 2 * len(model)

@@ -2,11 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from scipy.stats import kendalltau
+from support.foil_files import valse_entry, winoground_example, write_sugarcrepe, write_valse, write_winoground
 from support.interval_ranges import intervals_outside
 from support.judged_files import (
     BY_ID,
@@ -39,6 +41,14 @@ pytestmark = pytest.mark.slow
 
 # The tables of the paper about CLIPScore that have published numbers of these sets.
 OF_PAPER = ("table1_expert", "table2_cf", "table3_composite", "table4_pascal", "table5_foil")
+# Numbers of the tables of the paper about foils, by measure and category; the mean of one category alone is not shown.
+FOIL_TABLES = {
+    "table2_pieces": {("acc_r", "existence"), ("AUROC", "noun phrases"), ("acc_r", "")},
+    "sugarcrepe": {("acc_r", "add att"), ("AUROC", "add att")},
+    "winoground": {
+        (measure, tag) for measure in ("text score", "image score", "group score") for tag in ("", "Object")
+    },
+}
 ENCODER = {
     "family": "clip",
     "corpus": "toy",
@@ -61,11 +71,31 @@ def write_karpathy(path: Path, references: dict[str, list[str]], images: str | N
     return {"reader": "karpathy", "annotations": path.name, "images": images}
 
 
-def write_photos(folder: Path) -> None:
-    """Write the images of all corpora, each another one."""
+def write_photos(folder: Path, names: Iterable[str]) -> None:
+    """Write images, each another one."""
     folder.mkdir()
-    for number, name in enumerate((*TEXTS, *COCO, *SENTENCES)):
+    for number, name in enumerate(names):
         Image.new("RGB", (40, 30), (30 * number, 255 - 30 * number, 90)).save(folder / f"{name}.jpg")
+
+
+def foil_sets(data: Path) -> dict:
+    """Blocks of sets of foils in each published format, whose files it writes, and of foils of the toy world."""
+    first, second = (f"COCO_val2014_{int(image):012}.jpg" for image in COCO)
+    pairs = [valse_entry(first, "There is a cat.", "There is no cat."), valse_entry(second, "A bus.", "A dog.", (2, 1))]
+    invalid = valse_entry(second, "There are no cats.", "There are cats.", (1, 1))
+    by_kind = {"add_att": [(first, "A cat sits.", "A green cat sits."), (second, "A bus waits.", "A red bus waits.")]}
+    examples = [winoground_example(number, ["a cat on a bus", "a bus on a cat"]) for number in (0, 1)]
+    others = {name: {"corpus": "coco", "clipscore": ["it"]} for name in ("valse-a", "valse-b", "sugarcrepe")}
+    return {
+        "valse-a": {"reader": "valse", **others["valse-a"], **write_valse(data, {"existence": [*pairs, invalid]})},
+        "valse-b": {"reader": "valse", **others["valse-b"], **write_valse(data, {"foil-it": pairs})},
+        "sugarcrepe": {"reader": "sugarcrepe", **others["sugarcrepe"], **write_sugarcrepe(data, by_kind)},
+        "winoground": {
+            "reader": "winoground", "corpus": "winoground-images", "clipscore": ["it"],
+            **write_winoground(data, examples),
+        },
+        "toy-foils": {"reader": "toyworld-foils", "corpus": "toy", "split": "test", "images": 8, "clipscore": ["it"]},
+    }  # fmt: skip
 
 
 def all_formats(data: Path) -> dict:
@@ -75,7 +105,8 @@ def all_formats(data: Path) -> dict:
     (data / "crowd.txt").write_text("33_c.jpg\t22_b.jpg#1\t0.25\t1\t3\n11_a.jpg\t22_b.jpg#1\t1\t3\t0\n")
     pascal = write_pascal(data, PAIRS, WRITERS, shown_pascal())
     foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
-    write_photos(data / "photos")
+    write_photos(data / "photos", (*TEXTS, *COCO, *SENTENCES))
+    write_photos(data / "winoground", tuple(f"ex_{example}_img_{image}" for example in (0, 1) for image in (0, 1)))
     scaled = [
         (f"{image}.jpg", f"a dog of {image}", texts[1:], 0.25 * n) for n, (image, texts) in enumerate(TEXTS.items())
     ]
@@ -107,6 +138,7 @@ def all_formats(data: Path) -> dict:
             "polaris-images": {**polaris, "images": "photos"},
             "nebula-images": {**hub, "folder": "nebula"},
             "longcap-images": {**hub, "folder": "longcap", "split_in_id": True},
+            "winoground-images": {"reader": "folder", "images": "winoground"},
         },
         "encoders": {"it": ENCODER},
         "judgements": {
@@ -126,6 +158,7 @@ def all_formats(data: Path) -> dict:
                 "reader": "longcap-arena", "corpus": "longcap-images", "folder": "longcap",
                 "splits": ["dci_test.desc"], "clipscore": ["it"],
             },
+            **foil_sets(data),
         },
         "papers": {
             "clipscore": {
@@ -136,6 +169,13 @@ def all_formats(data: Path) -> dict:
                 },
                 "encoder": "it",
             },
+            "valse": {
+                "comparable": False,
+                "judgements": {
+                    "VALSE": ["valse-a", "valse-b"], "SugarCrepe": "sugarcrepe", "Winoground": "winoground",
+                },
+                "scorers": {},
+            },
         },
     }  # fmt: skip
 
@@ -143,14 +183,15 @@ def all_formats(data: Path) -> dict:
 def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(tmp_path):
     config = all_formats(tmp_path)
     folder, output = tmp_path / "run", tmp_path / "output"
-    files = {name: paths.nlg(name) for name in config["judgements"]}
+    # Nobody described the images of Winoground, so no metric against references scores its captions.
+    files = {name: paths.nlg(name) for name in config["judgements"] if name != "winoground"}
     held = {name: paths.judgements("correlations", judgements=name) for name in config["judgements"]}
     pool = ("composite-flickr8k", "composite-coco")
     pooled = paths.judgements("correlations", judgements="+".join(pool))
     targets = [*files.values(), *held.values(), pooled, paths.TABLES]
     assert start(folder, config, "--cores", "2", *targets, output=output).wait() == 0, output.read_text()
     table = read_records(folder / paths.table("judgements.csv"))
-    assert {row["judgements"] for row in table} == {*files}
+    assert {row["judgements"] for row in table} == {*config["judgements"]}
     assert not (folder / paths.table("evaluation.csv")).exists()
     for name in OF_PAPER:
         rows = read_records(folder / paths.table(f"clipscore_{name}.csv"))
@@ -166,6 +207,9 @@ def test_every_judged_caption_is_scored_and_metrics_are_held_against_its_judges(
     slices = read_records(folder / paths.table("judgement_slices.csv"))
     assert {row["judgements"] for row in slices} == {"simulated"}
     assert {row["slice"] for row in slices if row["by"] == "source"} == {*SOURCES}
+    for name, places in FOIL_TABLES.items():
+        rows = read_records(folder / paths.table(f"valse_{name}.csv"))
+        assert {(row["measure"], row["source"]) for row in rows if row["value"]} >= places, name
     outside, intervals = intervals_outside(folder / "results")
     assert outside == []
     assert intervals > 20

@@ -34,6 +34,8 @@ NAMED = {
     **dict.fromkeys(("vocabulary", "length", "nouns", "distinct nouns", "repeated nouns"), FROM_0),
     **dict.fromkeys(("nouns of the top words", "verbs of the top words"), (0.0, 10.0)),
     **dict.fromkeys(("tau-b", "tau-c"), (-100.0, 100.0)),
+    **dict.fromkeys(("acc_r", "acc", "p_c", "p_f", "AUROC"), PER_CENT),  # on foils
+    **dict.fromkeys(("text score", "image score", "group score"), PER_CENT),
     **dict.fromkeys(("r", "shift"), (-1.0, 1.0)),
     **dict.fromkeys(("ranking", "micro-F1", "macro-F1", "weighted-F1", "RBO", "IoU", "confidence", "spread"), UNIT),
     **dict.fromkeys(("[CLS]", "[SEP]", "[PAD]"), UNIT),  # attention that they draw

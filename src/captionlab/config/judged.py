@@ -6,7 +6,7 @@ captioner on this corpus, all with the name of the set. So every metric of an ev
 
 from collections.abc import Iterator
 
-from captionlab.config.blocks import JUDGED, Block
+from captionlab.config.blocks import JUDGED, Block, has_captions
 from captionlab.config.families import score_tables
 
 # Sections in which a set has a block of its own.
@@ -28,6 +28,8 @@ def with_judgements(config: Block) -> Block:
         corpus = config["corpora"][block["corpus"]]
         same = {key: corpus[key] for key in ("shards", "language", "tokenizer") if key in corpus}
         whole["corpora"][name] = {"reader": JUDGED, "evaluation_split": JUDGED, **same}
+        if not has_captions(corpus):
+            whole["corpora"][name]["captions"] = None
         whole["captioners"][name] = {"family": JUDGED}
         asked = {key: block[key] for key in metrics if key in block}
         whole["evaluations"][name] = {**asked, "captioners": [name], "corpora": [name], "retrievers": [], "shards": 1}

@@ -354,7 +354,8 @@ def _question_mistakes(config: Block) -> Iterator[str]:
 
 
 def _judgement_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    yield from _caption_mistakes(config, where, block["corpus"], "judged captions cannot be held against any")
+    if not judgement_readers()[block["reader"]].foils:  # a foil is held against a caption of its own
+        yield from _caption_mistakes(config, where, block["corpus"], "judged captions cannot be held against any")
     scored = {**block, "captioners": [], "corpora": [block["corpus"]], "retrievers": []}
     yield from _evaluation_mistakes(config, where, scored)
     if not judgement_readers()[block["reader"]].simulated:

@@ -41,20 +41,20 @@ def sets_of(block: Block) -> dict[str, str]:
 
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    """Yield messages on sets without foils or named twice, and on scorers that do not score them."""
+    """Yield messages on sets without foils or named twice, and on scorers that score no set."""
     readers = facts("judgements.readers")
     labels: dict[str, str] = {}
-    named = ((label, name) for label, names in block["judgements"].items() for name in listed(names))
+    named = [(label, name) for label, names in block["judgements"].items() for name in listed(names)]
     for label, name in named:
-        of_set = config["judgements"][name]
-        if not readers[of_set["reader"]].foils:
+        if not readers[config["judgements"][name]["reader"]].foils:
             with_foils = ", ".join(reader for reader, known in sorted(readers.items()) if known.foils)
             yield f"{where}.judgements.{label} is {name!r}, which has no foils; readers with foils are {with_foils}"
         if (other := labels.setdefault(name, label)) != label:
             yield f"{where}.judgements has {name!r} as {other} and as {label}; name it once"
-        for model, scorer in sorted(block["scorers"].items()):
-            if scorer not in of_set["scorers"]:
-                yield (
-                    f"{where}.scorers.{model} is {scorer!r}, which does not score judgements.{name}; add it there to "
-                    "scorers"
-                )
+    scoring = {scorer for _, name in named for scorer in config["judgements"][name]["scorers"]}
+    for model, scorer in sorted(block["scorers"].items()):
+        if scorer not in scoring:
+            yield (
+                f"{where}.scorers.{model} is {scorer!r}, which scores none of the judgements of the paper; add it to "
+                "scorers of one of them"
+            )

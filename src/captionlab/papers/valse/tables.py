@@ -73,7 +73,8 @@ TABLES = tuple(partial(_table, label) for label in TABLES_OF)
 
 def foils_table(label: str, measures: Rows, published: str, params: Row, provenance: Provenance) -> Table:
     """Return the table of a benchmark from its rows of FOIL_MEASURES."""
-    block, made_up = params["config"], label in params["made_up"]
+    block, made_up, shown = params["config"], label in params["made_up"], OF_TIED if label == "Winoground" else OF_PAIRS
+    measures = [row for row in measures if row["measure"] in shown]
     name, scorers = sets_of(block)[label], block["scorers"]
     values = value_rows(measures, name, scorers)
     run = PaperRun(values, [], read_published(published), block["comparable"] and not made_up, {label: name})
