@@ -653,6 +653,7 @@ OF_READERS = {
     "localized-narratives": {"annotations": {"test": "a.jsonl"}},
     "llava": {"annotations": {"test": "a.json"}},
     "docci": {"annotations": "a.jsonlines"},
+    "polaris": {"annotations": "a.csv"},
     "flickr8k-token": {"annotations": "a.txt"},
     "cub": {"annotations": "a.txt", "splits": "splits.txt", "captions": "text_c10"},
 }
@@ -757,6 +758,7 @@ DOCUMENTED = {
     "llava": '[{"image": "coco/train2017/000000033471.jpg", "conversations": [{"from": "gpt", "value": "a"}]}]',
     "docci": '{"image_file": "train_00000.jpg", "split": "train", "description": "a"}',
     "flickr8k-token": "1000268201_693b08cb0e.jpg#0\ta\n",
+    "polaris": "imgid,mt,refs,score\na1b2.jpg,a dog,\"['a']\",0.5\n",
     "cub": "1 001.Albatross/Albatross_0046.jpg\n",
 }
 
