@@ -90,7 +90,7 @@ WITH_IDS = {"karpathy": karpathy, "coco": coco, "nocaps": nocaps, "huggingface":
 WITH_IDS |= {"textcaps": textcaps, "localized-narratives": localized_narratives, "xm3600": xm3600}
 # The other readers know an image by its file, or by its place in a file.
 BY_FILE = {"concadia", "conceptual-captions", "cub", "docci", "flickr8k-token", "folder", "hl", "imagecode", "llava"}
-BY_FILE |= {"coco-cn", "multi30k", "pascal-50s", "webdataset"}
+BY_FILE |= {"coco-cn", "multi30k", "pascal-50s", "polaris", "webdataset"}
 
 
 def read(folder: Path, config: dict) -> dict[str, list[dict]]:

@@ -149,6 +149,18 @@ def test_claims_are_judged_by_the_differences_of_people(made):
     )
 
 
+def test_claims_on_foils_are_judged_by_accuracy_with_one_reference(tmp_path):
+    who = {"metric": "CIDEr", "scorer": None, "against": "CLIPScore", "against_scorer": "b32"}
+    apart = {"difference": -0.05, "ci_low": -0.06, "ci_high": -0.04, "p_value": 0.001, "p_holm": 0.001, **COUNTS}
+    write_table(tmp_path / "foil.parquet", DIFFERENCES, [{**who, "coefficient": "accuracy", "category": None, **apart}])
+    block = {**BLOCK, "judgements": {"FOIL-1": "foil"}}
+    found = verdicts({"differences": [tmp_path / "foil.parquet"]}, block, ["FOIL-1"])
+    row = found["foils-without-references", "FOIL-1"]
+    assert (row["verdict"], row["comparisons"]) == ("holds", 1)
+    assert "the paper's +4.7" in row["smallest_difference"]
+    assert ("no-references-beat-references", "FOIL-1") not in found
+
+
 def test_without_judgements_of_people_claims_are_not_tested(made):
     found = verdicts(made, labels=())
     assert {row["comparisons"] for row in found.values()} == {0}

@@ -58,8 +58,8 @@ def judgement_differences_table(
 def _line(pair: tuple[Any, ...], found: Mapping[Place, Row], shown: Sequence[Place]) -> list[Cell]:
     """Return the row of a pair of metrics: its name, the number of judgements, a difference and p by coefficient."""
     metric, scorer, against, other = pair
-    by = f"by {scorer or 'none'} and {other or 'none'}" if scorer or other else ""
-    cells = [Cell(f"{metric} \N{MINUS SIGN} {against}", by), Cell(str(max(row["n"] for row in found.values())))]
+    names = [f"{name} by {by}" if by else name for name, by in ((metric, scorer), (against, other))]
+    cells = [Cell(" \N{MINUS SIGN} ".join(names)), Cell(str(max(row["n"] for row in found.values())))]
     for place in shown:
         row = found.get(place)
         if row is None:
