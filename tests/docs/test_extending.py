@@ -156,7 +156,7 @@ def test_the_reward(template, run, tables, tmp_path):
     captioner, tokenizer = NewFC.for_corpus(["a red ball"], [], DIMENSIONS, FC["architecture"])
     save_captioner(captioner, tokenizer, tmp_path / "parent")
     parent = {f"parent_{name}": trained("parent")[name] for name in ("config", "weights", "tokenizer")}
-    folder = run(job, {**tables, **parent, "reward_models": []}, trained("child")) / "child"
+    folder = run(job, {**tables, **parent, "reward_models": [], "bag_features": []}, trained("child")) / "child"
     rows = read_table(folder / "captions.parquet", TRAINING_CAPTIONS).to_pylist()
     assert len({row["reward"] for row in rows}) > 1
     assert [row["reward"] for row in rows] == [min(0, 2 - len(row["caption"].split())) for row in rows]

@@ -1,4 +1,5 @@
 from collections import defaultdict
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -163,6 +164,21 @@ ARCHITECTURE = {
 }
 
 
+def naive_bags(embeddings, images, size):
+    """Bags of an image and its nearest images, the most similar bag first, which share no image with an earlier bag."""
+
+    def cosine(one, other):
+        lengths = np.linalg.norm(embeddings[one]) * np.linalg.norm(embeddings[other])
+        return float(embeddings[one] @ embeddings[other] / lengths)
+
+    nearest = {one: sorted({*images} - {one}, key=lambda other: -cosine(one, other))[: size - 1] for one in images}
+    bags = []
+    for one in sorted(images, key=lambda one: -sum(cosine(one, other) for other in nearest[one])):
+        if not {one, *nearest[one]} & {*chain.from_iterable(bags)}:
+            bags.append([one, *nearest[one]])
+    return bags
+
+
 def test_the_script_ranks_every_caption_by_every_retriever(tmp_path, caplog):
     from captionlab.encoders.clip.encoder import MEAN, STD, Clip, build
 
@@ -213,24 +229,37 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path, caplog):
                 paths["features"].append(str(path))
     run_script(
         "retrieve_images",
-        {"captions": tmp_path / "captions.parquet", **paths},
+        {"captions": tmp_path / "captions.parquet", **paths, "bag_features": paths["features"][-4:]},
         [tmp_path / "retrieval.parquet"],
         corpora=list(corpora),
         splits=["test", "test"],
         retrievers=list(encoders),
-        config={"candidates": 5, "candidate_sets": "file-order"},
+        config={
+            "candidates": 5,
+            "candidate_sets": "file-order",
+            "bags": {"encoder": "second", "sizes": [3, 5], "number": 2},
+        },
         seed=1,
     )
     for retriever in encoders:
         assert f"plain: 1 of 12 captions are too long for {retriever} and are cut, by up to" in caplog.text
     rows = read_table(tmp_path / "retrieval.parquet", RETRIEVAL).to_pylist()
     # plain: 10 of 12 images in whole blocks, and all in the full set; alike: all in sets and in the full set
-    assert len(rows) == 2 * (10 + 12 + 12 + 12)
+    in_bags = defaultdict(lambda: defaultdict(set))
+    for corpus in corpora:
+        for size in (3, 5):
+            for bag in naive_bags(embeddings["second", corpus], range(12, 0, -1), size)[:2]:
+                for image in bag:
+                    in_bags[corpus, size][image] = bag
+    assert len(rows) == 2 * (10 + 12 + 12 + 12 + sum(map(len, in_bags.values())))
     in_file_order = list(range(12, 0, -1))
     for row in rows:
         image = ids.index(row["image_id"])
         if row["protocol"] == "full":
             among = in_file_order
+        elif row["protocol"].startswith("bags of "):
+            among = in_bags[row["corpus"], int(row["protocol"].removeprefix("bags of "))][image]
+            assert row["candidates"] == len(among)
         elif row["corpus"] == "plain":
             assert row["protocol"] == "file-order"
             block = in_file_order.index(image) // 5

@@ -464,6 +464,22 @@ def test_the_example_is_accepted():
             1,
             "a batch of 4 is no multiple of 4 candidates less 1 hard negatives; write `optimizer: {batch: 3}`",
         ),
+        (
+            "captioners.child.objective.bags",
+            {"encoder": "clip", "sizes": [{"epoch": 2, "size": 2}]},
+            "bags.sizes begins with epoch 2, and a training begins with epoch 1",
+        ),
+        (
+            "captioners.child.objective.bags",
+            {"encoder": "clip", "sizes": [{"epoch": 1, "size": 2}, {"epoch": 1, "size": 3}]},
+            "bags.sizes has the epochs 1, 1; write each once, in ascending order",
+        ),
+        ("evaluations.main.bags", {"encoder": "clips", "sizes": [3]}, "bags.encoder is 'clips'"),
+        (
+            "evaluations.main.bags",
+            {"encoder": "clip", "sizes": [3, 90]},
+            "a bag needs 90 images of the split 'test'",
+        ),
         ("encoders.clip", {"family": "resnet"}, "encoders.clip lacks the key weights"),
         ("encoders.clip.family", "resnet", "is 'clip', a resnet, which has no text side"),
         ("captioners.fc.architecture.widht", 3, "captioners.fc.architecture has no key 'widht'; did you mean 'width'?"),

@@ -19,6 +19,7 @@ CONFIGS = [
     "flickr8k",
     "coco_scenes",
     "coco_caption",
+    "d3",
     "hl",
     "judgements",
 ]

@@ -80,7 +80,7 @@ def range_of(table: str, row: Mapping[str, str], own: Own) -> Range:
     elif measure.startswith(("nearness of ", "non-inferiority of ")):
         low, high = ANY
     else:
-        low, high = NAMED[measure] if measure in NAMED else {"F1 of": UNIT}[measure[:5]]
+        low, high = NAMED[measure] if measure in NAMED else {"F1 of": UNIT, "bags ": PER_CENT}[measure[:5]]
     return (low - high, high - low) if row.get("against") else (low, high)
 
 

@@ -92,6 +92,7 @@ def _retrieve(captioner: str) -> None:
         "images": [paths.corpus("images", CORPUS)],
         "configs": [paths.encoder("config.json", encoder=ENCODER)],
         "features": [_features()],
+        "bag_features": [],
     }
     params: dict[str, Any] = {"config": {"candidate_sets": "random", "candidates": 4}, "corpora": [CORPUS], "seed": 3}
     wildcards = {"captioner": captioner, "evaluation": EVALUATION}

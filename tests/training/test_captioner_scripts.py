@@ -16,6 +16,7 @@ from support.scorer_stand_in import build_scorer
 
 from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.store import load_captioner
+from captionlab.encoders.bags import all_in_bags
 from captionlab.encoders.clip.encoder import Clip, build
 from captionlab.encoders.embeddings import embedding_rows, load_embeddings
 from captionlab.encoders.neighbours import NEIGHBOURS, nearest, neighbour_columns
@@ -103,7 +104,7 @@ def world(tmp_path, monkeypatch):
 
 def job(directory, config, rule, asked=None, **inputs):
     params = {"code": "c", "versions": {}, "config": config, "seed": 3, "reward_models": asked or {}}
-    inputs = {"captions": [], **inputs}
+    inputs = {"captions": [], "bag_features": [], **inputs}
     features = ["features-0.parquet", "features-1.parquet"]
     return SimpleNamespace(
         input=Files(images="images.parquet", features=features, **inputs),
@@ -326,6 +327,41 @@ def test_finetuning(world, monkeypatch):
     run(finetuning("third", freeze_embeddings=False))
     child, _ = load_captioner("third")
     assert not torch.equal(child.gpt.transformer.wte.weight, parent.gpt.transformer.wte.weight)
+
+
+@pytest.mark.parametrize("kind", ["reinforce", "self-critical"])
+def test_finetuning_with_bags_of_look_alikes(world, monkeypatch, kind):
+    """Batches have whole bags, of more images from the second epoch on; a training that is interrupted goes on so."""
+    load_script("pretrain_captioner").main(pretraining("parent"))
+    run, sizes = load_script("finetune_captioner").main, [{"epoch": 1, "size": 2}, {"epoch": 2, "size": 3}]
+
+    def training(directory):
+        bags = {"encoder": "clip", "sizes": sizes}
+        critical = kind == "self-critical"
+        asked = self_critical(directory, DISCRIMINATIVE, bags=bags) if critical else finetuning(directory, bags=bags)
+        asked.input["bag_features"] = ["features-0.parquet", "features-1.parquet"]
+        return asked
+
+    batches, objective = [], SelfCritical if kind == "self-critical" else Reinforce
+    with monkeypatch.context() as patch:
+        original = objective.loss
+        patch.setattr(objective, "loss", lambda self, model, batch: note(batches, batch, original, self, model))
+        run(training("first"))
+    embeddings = load_embeddings(["features-0.parquet", "features-1.parquet"], training_images("images.parquet")).values
+    assert len(batches) == 7
+    for step, images in enumerate(batches):
+        size = 2 if step < 2 else 3
+        bags = {frozenset(bag) for bag in all_in_bags(embeddings, size).tolist()}
+        assert {frozenset(images[start : start + size]) for start in range(0, 6, size)} <= bags
+    interrupted(lambda: run(training("second")), objective, monkeypatch)
+    run(training("second"))
+    assert content("second") == content("first")
+
+
+def note(batches, batch, original, objective, model):
+    """Add the images of a batch to `batches`, and return its loss."""
+    batches.append(batch.images.tolist())
+    return original(objective, model, batch)
 
 
 def test_adapters_alone_are_trained_stored_and_in_checkpoints(world, monkeypatch):

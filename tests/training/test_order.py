@@ -107,3 +107,34 @@ def test_every_objective_reads_in_that_order(corpus, kind, monkeypatch):
     for epoch in range(4):
         rows = batches.order[len(batches) * epoch].tolist()
         assert len({batches.order.places.groups[row] for row in rows}) == 1
+
+
+BAGS = {size: np.random.default_rng(size).permutation(30)[: 30 // size * size].reshape(-1, size) for size in (2, 4)}
+
+
+def rows_of(batches, epoch):
+    """The rows of the batches of an epoch, one batch after the other."""
+    return [batches[3 * epoch + batch].images.tolist() for batch in range(3)]
+
+
+def test_bags_come_together_and_grow_by_epoch():
+    batches = ImageBatches(torch.arange(30), 10, 5, bags=[(0, BAGS[2]), (2, BAGS[4])])
+    epochs = [[*chain.from_iterable(rows_of(batches, epoch))] for epoch in range(4)]
+    for epoch, rows in enumerate(epochs):
+        size = 2 if epoch < 2 else 4
+        assert sorted(rows) == [*range(30)]
+        pieces = [{*rows[start : start + size]} for start in range(0, 30 // size * size, size)]
+        assert all(piece in map(set, BAGS[size].tolist()) for piece in pieces)
+    assert epochs[0] != epochs[1]
+    assert epochs[2] != epochs[3]
+    assert {*epochs[2][28:]} == {*range(30)} - {*BAGS[4].ravel().tolist()}
+
+
+def test_a_batch_of_bags_depends_on_its_number_and_the_seed_alone():
+    """A resumed training asks for a batch first that another training reaches after all others."""
+    bags = [(0, BAGS[2]), (2, BAGS[4])]
+    whole = ImageBatches(torch.arange(30), 10, 5, bags=bags)
+    of_all = [whole[step].images.tolist() for step in range(12)]
+    for step in reversed(range(12)):
+        assert ImageBatches(torch.arange(30), 10, 5, bags=bags)[step].images.tolist() == of_all[step]
+    assert ImageBatches(torch.arange(30), 10, 6, bags=bags)[0].images.tolist() != of_all[0]

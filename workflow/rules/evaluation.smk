@@ -223,9 +223,17 @@ def retriever_features(wildcards):
 
 
 def candidates(wildcards):
-    """Return the number and the source of the candidates of retrieval."""
+    """Return the number and the source of the candidates of retrieval, and the bags of look-alikes, if any."""
     evaluation = settings.evaluations[wildcards.evaluation]
-    return {"candidate_sets": evaluation.candidate_sets, "candidates": evaluation.candidates}
+    bags = graph.block("evaluations", wildcards.evaluation, only=["bags"])
+    return {"candidate_sets": evaluation.candidate_sets, "candidates": evaluation.candidates, **bags}
+
+
+def bag_features_of_evaluation(wildcards):
+    """Return the features of each corpus of an evaluation by which its images are look-alikes, if it has bags."""
+    if not (bags := settings.evaluations[wildcards.evaluation].bags):
+        return []
+    return [path for corpus in evaluated_corpora(wildcards) for path in graph.features_of(bags.encoder, corpus)]
 
 
 def candidates_seed(wildcards):
@@ -244,6 +252,7 @@ rule retrieve_images:
         configs=lambda wildcards: [f"results/encoders/{one}/config.json" for one in retrievers(wildcards)],
         weights=lambda wildcards: [f"results/encoders/{one}/model.safetensors" for one in retrievers(wildcards)],
         features=retriever_features,
+        bag_features=bag_features_of_evaluation,
     output:
         "results/evaluation/{captioner}/{evaluation}/retrieval.parquet",
     log:

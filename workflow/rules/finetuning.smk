@@ -1,6 +1,7 @@
 """Finetuning: a captioner learns from a reward, or from references, and starts from its parent.
 
-Needs: the parent, the features of the corpus by the captioner's encoder; the files and features of each retriever or
+Needs: the parent, the features of the corpus by the captioner's encoder; the features of the bags of look-alikes, if
+batches are made of them; the files and features of each retriever or
 scorer that the reward asks; the questions that it asks; captions only if a reward or a validation reads references.
 """
 
@@ -43,6 +44,11 @@ def hard_negatives(wildcards):
     return [path for model in models for path in model.get("neighbours", [])]
 
 
+def bag_features(wildcards):
+    """Return the features by which training images are look-alikes, if the objective has batches of bags."""
+    return graph.bag_features(wildcards.captioner)
+
+
 def reward_model_folders(wildcards):
     """Return the models and questions that the reward asks: the folder of each model, and the tables that are read."""
     return graph.reward_models(wildcards.captioner)
@@ -61,6 +67,7 @@ FINETUNING_INPUTS = dict(
     reward_models_features=reward_model_features,
     reward_models_regions=reward_model_regions,
     neighbours=hard_negatives,
+    bag_features=bag_features,
     checks=lambda wildcards: checks_before_training("captioners", wildcards.captioner),
 )
 
@@ -93,6 +100,7 @@ rule finetune_captioner:
             captions=5,
             reward_models=2,
             reward_models_features=1.2,
+            bag_features=2.5,
         ),
         runtime=2880,
         gpu=1,

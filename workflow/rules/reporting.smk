@@ -210,9 +210,7 @@ rule collect_judgements:
         correlations=lambda wildcards: [
             f"results/judgements/{name}/correlations.parquet" for name in settings.judgements
         ],
-        differences=lambda wildcards: [
-            f"results/judgements/{name}/differences.parquet" for name in settings.judgements
-        ],
+        differences=lambda wildcards: [f"results/judgements/{name}/differences.parquet" for name in settings.judgements],
         slices=lambda wildcards: [f"results/judgements/{name}/slices.parquet" for name in settings.judgements],
     output:
         tables=multiext("results/reporting/judgements", ".csv", ".md", ".html"),

@@ -24,6 +24,7 @@ def main(snakemake):
         batch=params.config["optimizer"]["batch"],
         seed=params.seed,
         captions=next(iter(input.captions), ""),
+        bag_features=input.bag_features,
         reward_models=with_servers(params.reward_models, snakemake.config),
     )
     training = Training(

@@ -90,6 +90,7 @@ def parts() -> dict[str, Any]:
         "validation": training.Validation,
         "optimizer": training.Optimizer,
         **{f"objective_{kind}": model for kind, model in plugin_models("training.objectives").items()},
+        "bag_size": training.BagSize,
         "reward": Cased("kind", plugin_models("training.rewards")),
         "checkpoints": sections.Checkpoints,
         "decoding": Cased("kind", evaluations.DECODINGS),

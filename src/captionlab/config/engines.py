@@ -77,6 +77,8 @@ def _objective_mistakes(config: Block, where: str, objective: Block) -> Iterator
         others = {}
     elif kind == "self-critical":
         others = RLOO
+        if "bags" in objective:
+            yield f"{where}.bags is nothing that `engine: trl` has; drop it"
         if "search" in objective:
             yield f"{where}.search is nothing that `engine: trl` has; drop it"
     else:

@@ -132,6 +132,20 @@ def read_decoding(block: Mapping[str, Any]) -> Decoding:
     return DECODINGS[block["kind"]].model_validate(dict(block))
 
 
+class LookAlikes(Model):
+    """Bags of look-alikes among which retrievers look, too (Gaur et al. 2024, TrueMatch)."""
+
+    encoder: Annotated[str, Ref("encoders", trainings=True)] = Field(
+        description="encoder by whose embeddings the images of a bag are look-alikes"
+    )
+    sizes: Annotated[list[Annotated[int, Field(ge=2)]], Len(1), Unique()] = Field(
+        description="images of a bag; bags of each size are made apart"
+    )
+    number: PositiveInt | None = Field(
+        None, description="largest number of bags of a size, the most similar first; all by default"
+    )
+
+
 class Evaluation(Model):
     """Captions of several captioners on several corpora, and their scores."""
 
@@ -149,6 +163,9 @@ class Evaluation(Model):
         "file-order",
         description="candidates are drawn at random, or are blocks in the order of the annotation file, as in the code "
         "of Dessì et al. 2023",
+    )
+    bags: LookAlikes | None = Field(
+        None, description="bags of look-alikes, among which retrievers look for the image of each caption, too"
     )
     references_per_image: PositiveInt | None = Field(
         None, description="number of references of an image, the first ones; all by default"
@@ -175,6 +192,8 @@ class Evaluation(Model):
         for name in dict.fromkeys(names):
             if names.count(name) > 1 or (name in OWN_SLICES and name not in (self.slices or ())):
                 yield f"{{place}}.slices: {name!r} has two meanings; rename the column, or keep one"
+        if self.bags and not self.retrievers:
+            yield "{place}.bags are for retrievers, and there are none; add retrievers, or drop bags"
         for place, pair in enumerate(self.pairs):
             if absent := [name for name in pair if name not in self.captioners]:
                 yield f"{{place}}.compare has {absent[0]!r}, which is not among its captioners; add it there"

@@ -46,6 +46,8 @@ def image_needs(config: Block) -> Iterator[Need]:
         number, what, key = 1, "it", ""
         if block["retrievers"]:
             number, what, key = block["candidates"], "a set of candidates", f"{where}.candidates"
+            if (largest := max((block.get("bags") or {}).get("sizes", [0]))) > number:
+                number, what, key = largest, "a bag", f"{where}.bags.sizes"
         for corpus in block["corpora"]:
             split = config["corpora"][corpus]["evaluation_split"]
             if split != JUDGED:

@@ -130,6 +130,41 @@ class RetrievalReward(Reward):
     )
 
 
+class BagSize(Model):
+    """Size of bags of look-alikes from an epoch on."""
+
+    epoch: PositiveInt = Field(description="first epoch with this size, counted from 1")
+    size: Annotated[int, Field(ge=2)] = Field(description="images of a bag")
+
+
+class Bags(Model):
+    """Batches of bags of look-alikes, which grow in the course of a training (Gaur et al. 2024, BagCurri)."""
+
+    encoder: Annotated[str, Ref("encoders")] = Field(
+        description="encoder by whose embeddings the images of a bag are look-alikes"
+    )
+    sizes: Annotated[list[BagSize], Len(1)] = Field(description="sizes by epoch, ascending; the first epoch is 1")
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if the first epoch is not 1 or the epochs do not ascend."""
+        epochs = [one.epoch for one in self.sizes]
+        if epochs[0] != 1:
+            yield f"{{place}}.sizes begins with epoch {epochs[0]}, and a training begins with epoch 1; write it"
+        if epochs != sorted({*epochs}):
+            yield f"{{place}}.sizes has the epochs {', '.join(map(str, epochs))}; write each once, in ascending order"
+
+
+class ObjectiveOfRewards(Objective):
+    """An objective that rewards captions of images, which come in batches."""
+
+    reward: AnyReward = Field(description="reward of a caption")
+    bags: Bags | None = Field(
+        None,
+        description="batches of bags of look-alikes, by which the candidates of a retriever are hard; by default, "
+        "batches of images at random",
+    )
+
+
 LogProb = Literal["mean", "mean-with-end", "sum"]
 
 

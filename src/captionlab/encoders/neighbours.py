@@ -44,7 +44,7 @@ def nearest(embeddings: Tensor, count: int) -> tuple[Tensor, Tensor]:
     found = []
     chunk = max(1, SCORES // images)
     starts = range(0, images, chunk)
-    for start in progress(starts, "parts of the images", len(starts)):
+    for start in progress(starts, "parts of the images", len(starts)) if len(starts) > 1 else starts:
         scores = unit[start : start + chunk] @ unit.T
         scores.diagonal(start).fill_(-torch.inf)
         found.append(scores.topk(count, dim=1))

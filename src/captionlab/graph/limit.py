@@ -29,6 +29,8 @@ def limited(config: Block) -> Block:
             _cut_corpus(corpus, limit)
     for evaluation in smaller["evaluations"].values():
         evaluation["candidates"] = min(evaluation["candidates"], limit)
+        if bags := evaluation.get("bags"):
+            bags["sizes"] = sorted({min(size, limit) for size in bags["sizes"]})
     for section in MODEL_SECTIONS:
         for model in smaller[section].values():
             if "optimizer" in model:

@@ -82,6 +82,7 @@ class Models(Software):
             if "objective" in block:
                 read += self._captioner_tables(name, block["corpus"])
                 read += [path for model in self.reward_models(name).values() for path in model["features"]]
+                read += self.bag_features(name)
         for name, block in self.config["scorers"].items():
             if model_kind(block) == "trained":
                 read += self._scorer_tables(name, block["corpus"])
@@ -153,6 +154,12 @@ class Models(Software):
             answerer = self.block("questions", name, only=["answerer"])["answerer"]
             models[f"questions/{name}"] = {"table": paths.questions(name, corpus), "answerer": answerer, "features": []}
         return models
+
+    def bag_features(self, captioner: str) -> list[str]:
+        """Return the embeddings by which training images are look-alikes, if the objective has batches of bags."""
+        block = self.config["captioners"][captioner]
+        bags = block.get("objective", {}).get("bags")
+        return self.features_of(bags["encoder"], block["corpus"]) if bags else []
 
     # ----------------------------------------------------------------------------- modules that scripts load
     def modules(self, package: str, *names: str, definition: str = "") -> Loaded:

@@ -5,6 +5,7 @@ last batch that is not full is left out. From a table larger than memory, a few 
 their images mixed, so every group is read once in an epoch.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +43,11 @@ class Order:
         """Return the rows of batch `step`, counted from 0 over all epochs, as int64 of shape (size,)."""
         epoch, batch = divmod(step, self.per_epoch)
         if epoch != self._epoch:
-            self._epoch, self._permutation = epoch, self._permuted(self.generator(epoch))
+            self._epoch, self._permutation = epoch, self._permuted(epoch)
         return self._permutation[batch * self.size : (batch + 1) * self.size]
 
-    def _permuted(self, generator: np.random.Generator) -> np.ndarray:
+    def _permuted(self, epoch: int) -> np.ndarray:
+        generator = self.generator(epoch)
         if self.places is None or (groups := int(self.places.groups.max()) + 1) <= self.places.mixed:
             return generator.permutation(self.rows)
         # Groups that are mixed with each other have the same turn.
@@ -56,3 +58,27 @@ class Order:
     def generator(self, epoch: int, purpose: int = 0) -> np.random.Generator:
         """Return the random number generator of an epoch. Each `purpose` has an independent stream."""
         return np.random.default_rng([self.seed, epoch, purpose])
+
+
+class BagOrder(Order):
+    """An order in which the images of a bag of look-alikes follow each other. Bags of other sizes may come later.
+
+    In each epoch the bags are permuted, and so are the images of a bag. Batches are cut from the images in this order:
+    if the size of the bags does not divide the size of a batch, bags at the ends of batches are cut, too. Images that
+    are in no bag are last.
+    """
+
+    def __init__(self, rows: int, size: int, seed: int, bags: Sequence[tuple[int, np.ndarray]]):
+        """Order `rows` rows in batches of `size`. Raises ValueError if there are not enough rows for a batch.
+
+        `bags` has numbers of epochs, counted from 0 and ascending from 0, with the disjoint bags (bags, images) that
+        are used from this epoch on.
+        """
+        super().__init__(rows, size, seed)
+        self.bags = bags
+
+    def _permuted(self, epoch: int) -> np.ndarray:
+        generator = self.generator(epoch)
+        bags = [bags for first, bags in self.bags if first <= epoch][-1]
+        mixed = generator.permuted(generator.permutation(bags), axis=1).ravel()
+        return np.concatenate([mixed, np.setdiff1d(np.arange(self.rows), mixed)])

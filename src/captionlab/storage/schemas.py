@@ -113,7 +113,7 @@ RETRIEVAL = TableSchema(
     (*CAPTION_KEY, "retriever", "protocol"),
     **CAPTION_KEY,
     retriever=Column(_STRING, "name of the encoder that scores"),
-    protocol=Column(_STRING, "source of the candidates: file-order, random, set or full"),
+    protocol=Column(_STRING, "source of the candidates: file-order, random, set, full, or bags of a size"),
     candidates=Column(_INT, "images to choose from, the right one included"),
     rank=Column(_INT, "rank of the right image, from 1; a tie goes to it"),
     chosen=Column(_STRING, "image_id of the candidate most similar to the caption; the right one where its rank is 1"),

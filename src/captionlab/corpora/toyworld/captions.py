@@ -253,6 +253,7 @@ def _scene_caption(scene: str, random: Random) -> str:
 
 _STYLES: Mapping[str, Style] = {
     "human": _human,
+    "full": _full,
     "sentences": _sentence,
     "alt-text": _alt_text,
     "description": _description,

@@ -58,4 +58,7 @@ DOMAINS: Mapping[str, Domain] = {
     "scenes": Domain("scenes", "human", 5, scenes=SKEWED, scene_mention=0.08),
     # The same images with their scene captions in place of the object captions.
     "scene-captions": Domain("scenes", "scene", 3, scenes=SKEWED, scene_mention=0.08),
+    # The images of coco with captions that state everything they show, as a language model would join the references
+    # and a description of the image (Gaur et al. 2024).
+    "coco-detailed": Domain("coco", "full", 5),
 }

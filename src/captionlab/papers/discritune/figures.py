@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
+from captionlab.evaluation.metrics.retrieval.metric import is_named
 from captionlab.images.locations import LOCATION
 from captionlab.reporting.claims.reading import read_by, read_rows
 from captionlab.reporting.runs.published import read_published
@@ -84,7 +85,7 @@ def draw_retrieval(
     """
     paper, rows = Reproduction(block), read_rows(summary, SUMMARY)
     # Only retrieval among drawn candidates: retrieval in a whole test set is another task.
-    run = paper.run(row for row in rows if not str(row["candidates"]).startswith("full"))
+    run = paper.run(row for row in rows if is_named(row["candidates"]))
     retrievers = paper.retrievers_of(run)
     corpora: dict[str, str] = {}
     # Tables 1 and 3 have different labels for the same corpus.

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from captionlab.evaluation.metrics.nlg.metric import METRICS as NLG_METRICS
 from captionlab.evaluation.metrics.nlg.metric import read_scores
-from captionlab.evaluation.metrics.retrieval.metric import retrieval_results
+from captionlab.evaluation.metrics.retrieval.metric import is_named, retrieval_results
 from captionlab.evaluation.metrics.spice.metric import METRICS as SPICE_METRICS
 from captionlab.evaluation.metrics.spice.metric import SPICE
 from captionlab.evaluation.rows import row
@@ -61,7 +61,6 @@ ONE_OF_A_HUNDRED = 1.0
 # Prefix of `against` for gains. The label of the other text follows.
 GAIN_ON = "the gain on "
 # Retrieval among all images of a corpus. The paper retrieves among a set of candidates, and a place holds one number.
-FULL = "full"
 RETRIEVAL = "P@1"
 NOT_HIGHER = {measure: f"{NON_INFERIORITY}{measure}" for measure in (PERPLEXITY, REPETITIONS)}
 
@@ -361,7 +360,7 @@ def evaluated_results(scores: Scores, seed: int) -> Results:
     if scores.spice is not None:
         found += caption_results(scores.job, scores.spice, seed, SPICE_METRICS)
     if scores.retrieval is not None:
-        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if one.candidates != FULL)
+        found += (one for one in retrieval_results(scores.job, scores.retrieval, seed) if is_named(one.candidates))
     return {(result.corpus, result.metric, result.retriever): result for result in found}
 
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from captionlab.evaluation.metrics.retrieval.metric import is_named
 from captionlab.reporting.claims.claim_cards import SIGNS
 from captionlab.reporting.claims.claim_verdicts import VERDICTS
 from captionlab.reporting.claims.claims import DIRECTIONS
@@ -197,7 +198,7 @@ def _bar(row: Row, label: str, widest: float, comparable: bool) -> Bar:
 # ------------------------------------------------------------------------------------------------ captioners
 def captioner_effects(comparisons: Iterable[Row]) -> list[Effect]:
     """Return the differences between captioners by a few metrics, for a run without papers."""
-    rows = [row for row in means(comparisons) if row["candidates"] is None or "full" not in row["candidates"]]
+    rows = [row for row in means(comparisons) if is_named(row["candidates"])]
     known = {row["metric"] for row in rows}
     metrics = [name for name in METRICS if name in known][:MOST] or sorted(known)[:MOST]
     found = []

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from captionlab.evaluation.metrics.retrieval.metric import is_named
 from captionlab.reporting.documents.facts import Trained
 from captionlab.reporting.documents.passages import Passage
 from captionlab.reporting.runs.values import Row, trainings
@@ -16,7 +17,7 @@ from captionlab.reporting.tables.render import MISSING, interval_cell, p_text
 PLACE = ("corpus", "evaluation", "retriever", "candidates", "metric")
 DIFFERENCE = ("difference", *ENDS[1:])
 # Metrics that are only in the tables: hubs show one number for each metric.
-SECONDARY, FULL = {"BLEU@1", "BLEU@2", "BLEU@3", "R@5", "R@10", "mean rank"}, "full"
+SECONDARY = {"BLEU@1", "BLEU@2", "BLEU@3", "R@5", "R@10", "mean rank"}
 NOTHING = "No evaluation of this run is about it."
 MATCHED = {"random": "any other image", "hard": "an image that is alike"}
 
@@ -128,17 +129,18 @@ class Results:
 def hub_results(rows: Sequence[Row], hubs: Mapping[str, str | None], task: str) -> list[Any]:
     """Return rows of SUMMARY, or records of `evaluation.csv`, as huggingface_hub's EvalResult, in their order.
 
-    Hubs show one number for each metric, so metrics of SECONDARY are left out, and values among all images where there
-    are values among fewer candidates. The interval, the number of images, the decoding, the retriever and the
-    candidates are arguments of the metric. `hubs` maps a corpus to its name on the hub, None if it has none.
+    Hubs show one number for each metric, so metrics of SECONDARY are left out, and values among all images or in bags
+    where there are values among the candidates that the evaluation names. The interval, the number of images, the
+    decoding, the retriever and the candidates are arguments of the metric. `hubs` maps a corpus to its name on the hub,
+    None if it has none.
     """
     from huggingface_hub import EvalResult
 
     values = [row for row in rows if not row.get("against")]  # the others are differences
-    among = {_place(row)[:-2] for row in values if row["candidates"] != FULL}
+    among = {_place(row)[:-2] for row in values if is_named(row["candidates"])}
     found = []
     for row in values:
-        if row["metric"] in SECONDARY or (row["candidates"] == FULL and _place(row)[:-2] in among):
+        if row["metric"] in SECONDARY or (not is_named(row["candidates"]) and _place(row)[:-2] in among):
             continue
         judged = {key: row[key] for key in ("retriever", "candidates") if row[key]}
         ends = {key: _rounded(float(row[key])) for key in ENDS[1:]}

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from captionlab.evaluation.metrics.retrieval.metric import is_named
 from captionlab.reporting.runs.published import Published, PublishedValue
 from captionlab.reporting.runs.values import PaperRun, Row, means
 
@@ -30,7 +31,7 @@ class Reproduction:
         """Return the measured values of captioners: rows of SUMMARY and COMPARISONS of the paper's evaluations.
 
         Subjects are the names of captioners. Papers print retrieval among a set of candidates. Retrieval among all
-        images of the split is used only if there is no other.
+        images of the split, or in bags, is used only if there is no other.
         """
         return PaperRun(self._placed(summary), self._placed(comparisons), self.published, self.comparable, self.corpora)
 
@@ -42,7 +43,7 @@ class Reproduction:
                 place = {"subject": row["captioner"], "measure": row["metric"], "scorer": row["retriever"]}
                 by_place[*place.values(), row["corpus"], row.get("against")].append({**row, **shared, **place})
         for found in by_place.values():
-            yield from [row for row in found if "full" not in (row["candidates"] or "")] or found
+            yield from [row for row in found if is_named(row["candidates"])] or found
 
     def retrievers_of(self, run: PaperRun) -> list[str]:
         """Return the retrievers that the paper's tables use: the config's, or else all retrievers of the run by name.

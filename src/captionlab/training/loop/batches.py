@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from captionlab.storage.order import Order, Places
+from captionlab.storage.order import BagOrder, Order, Places
 
 
 class Batches:
@@ -149,13 +149,22 @@ class ImageBatch:
 class ImageBatches(Batches):
     """Batches of images without references, for objectives that reward the captioner's own captions."""
 
-    def __init__(self, visual: torch.Tensor, size: int, seed: int, places: Places | None = None, updates: int = 1):
+    def __init__(
+        self,
+        visual: torch.Tensor,
+        size: int,
+        seed: int,
+        places: Places | None = None,
+        updates: int = 1,
+        bags: Sequence[tuple[int, np.ndarray]] = (),
+    ):
         """Make batches of `size` images, each repeated for `updates` consecutive updates.
 
-        `visual` and `places` are as for CaptionBatches.
+        `visual` and `places` are as for CaptionBatches. If there are `bags`, which are as for BagOrder, batches are
+        made of bags of look-alikes, and `places` is not used.
         """
         self.visual, self.updates = visual, updates
-        self.order = Order(len(visual), size, seed, places)
+        self.order = BagOrder(len(visual), size, seed, bags) if bags else Order(len(visual), size, seed, places)
 
     def __len__(self) -> int:
         return self.order.per_epoch * self.updates

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from captionlab.captioners.images import Rows
+from captionlab.encoders.bags import all_in_bags
 from captionlab.encoders.embeddings import load_embeddings
 from captionlab.networks.tokenizer import Tokenizer
 from captionlab.regions.batches import RegionTable
@@ -38,6 +40,8 @@ class TrainingData:
     """the retrievers and scorers that its reward names, as encoders/{name} and scorers/{name}: its `directory`, tables
     of `features` of the training corpus that it reads, and of `neighbours` there, where a reward has hard negatives.
     Sets of questions, as questions/{name}: the `table` of the questions and the block of their `answerer`"""
+    bag_features: Sequence[str] = ()
+    """tables of embeddings by which training images are look-alikes, if the objective has batches of bags"""
     captioner: Any = None
     """who learns, as soon as it is made"""
     tokenizer: Any = None
@@ -80,6 +84,17 @@ class TrainingData:
     def order(self) -> dict[str, Any]:
         """Return size, seed and places of batches, as keyword arguments of batches."""
         return {"size": self.batch, "seed": self.seed, "places": self.places}
+
+    def bags(self, config: Mapping[str, Any]) -> list[tuple[int, np.ndarray]]:
+        """Return the bags of look-alikes of an objective: the first epoch, from 0, and the bags from this epoch on.
+
+        The bags depend on the embeddings alone, so a resumed training makes the same bags. Without `bags`, the list is
+        empty.
+        """
+        if not (sizes := config.get("bags", {}).get("sizes")):
+            return []
+        embeddings = load_embeddings(self.bag_features, self.ids).values.to(self.device)
+        return [(one["epoch"] - 1, all_in_bags(embeddings, one["size"])) for one in sizes]
 
     @property
     def places(self) -> Places | None:

@@ -5,7 +5,7 @@ paper.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,10 @@ TIE = 1e-6
 SCORES = 16_000_000
 
 
+# Sets of candidates beside the one that an evaluation names: all images, and bags of look-alikes of one size.
+FULL, BAGS = "full", "bags of "
+
+
 class RetrievalError(ValueError):
     """A corpus cannot be searched with the requested candidates."""
 
@@ -51,6 +55,7 @@ def ranks(
     corpus: str,
     candidates: int = 100,
     sets: Sequence[str | None] | None = None,
+    bags: np.ndarray | None = None,
     copies: np.ndarray | None = None,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -68,17 +73,23 @@ def ranks(
     random      `candidates` - 1 other images, drawn without replacement for each image and copy (`copies`, (captions,),
                 the caption's index among the captions of its image), the same for every captioner (the paper's text)
     set         the images of the same look-alike set; `sets` has the set of each image
+    bags of ... the images of the same bag; `bags` (bags, size) has the rows of the images of each bag, and images in no
+                bag are not scored
     full        all images
 
     Raises RetrievalError if the corpus has too few images, or images without a set.
     """
+    if bags is not None:
+        groups: Iterable[np.ndarray] = bags
+    else:
+        groups = _groups(len(images), protocol, candidates, sets, corpus)
     if protocol == "random":
         _require(len(images), candidates, "drawn at random", corpus)
         copies = np.zeros(len(targets), dtype=np.int64) if copies is None else copies
         found, chosen = _random_ranks(texts, targets, images, candidates, copies, seed)
         return found, np.full(len(targets), candidates), chosen
     found, sizes, chosen = (np.full(len(targets), value, dtype=np.int64) for value in (0, 0, -1))
-    for group in _groups(len(images), protocol, candidates, sets, corpus):
+    for group in groups:
         place = np.full(len(images), -1)
         place[group] = np.arange(len(group))
         captions = np.flatnonzero(place[targets] >= 0)
@@ -106,7 +117,7 @@ def unit_length(embeddings: np.ndarray, names: Sequence[str], what: str) -> np.n
 def _groups(
     images: int, protocol: str, candidates: int, sets: Sequence[str | None] | None, corpus: str
 ) -> Iterator[np.ndarray]:
-    if protocol == "full":
+    if protocol == FULL:
         yield np.arange(images)
     elif protocol == "file-order":
         _require(images, candidates, "in file order", corpus)
@@ -172,8 +183,17 @@ def _others(generator: np.random.Generator, image: int, images: int, candidates:
 
 
 def among(protocol: str, sizes: Sequence[int]) -> str:
-    """Return how a candidate set is printed, from its protocol and sizes: `100 file-order`, `10 set`, `full`."""
-    return protocol if protocol == "full" or len(sizes) > 1 else f"{sizes[0]} {protocol}"
+    """Return how a candidate set is printed: `100 file-order`, `10 set`, `bags of 3`, `full`."""
+    whole = protocol == FULL or protocol.startswith(BAGS) or len(sizes) > 1
+    return protocol if whole else f"{sizes[0]} {protocol}"
+
+
+def is_named(candidates: str | None) -> bool:
+    """Return whether candidates are those that the evaluation names: neither all images nor bags of look-alikes.
+
+    Papers print retrieval among these. Metrics without candidates (None) count, too.
+    """
+    return candidates is None or (candidates != FULL and not candidates.startswith(BAGS))
 
 
 def results(job: Job, path: str, seed: int) -> Iterator[Result]:

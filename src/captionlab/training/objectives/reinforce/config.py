@@ -6,16 +6,15 @@ from pydantic import Field
 
 from captionlab.config.model import Ref
 from captionlab.config.objectives import ObjectiveFacts
-from captionlab.config.training import AnyReward, LogProb, Objective
+from captionlab.config.training import LogProb, ObjectiveOfRewards
 
 FACTS = ObjectiveFacts()
 
 
-class Config(Objective):
+class Config(ObjectiveOfRewards):
     """REINFORCE (Williams 1992) with a reward of captions."""
 
     kind: Literal["reinforce"]
-    reward: AnyReward = Field(description="reward of a caption")
     baseline: Literal["none", "running-mean"] = Field(description="number that is subtracted from the reward")
     decoding: Annotated[
         str,

@@ -138,4 +138,4 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
         log_prob=settings["log_prob"],
         dropout=config["dropout"],
     )
-    return objective, ImageBatches(data.visual, **data.order)
+    return objective, ImageBatches(data.visual, **data.order, bags=data.bags(config))

@@ -7,16 +7,15 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from captionlab.config.model import Ref
 from captionlab.config.objectives import ObjectiveFacts
-from captionlab.config.training import AnyReward, LogProb, Objective
+from captionlab.config.training import LogProb, ObjectiveOfRewards
 
 FACTS = ObjectiveFacts()
 
 
-class Config(Objective):
+class Config(ObjectiveOfRewards):
     """Self-critical sequence training (Rennie et al. 2017)."""
 
     kind: Literal["self-critical"]
-    reward: AnyReward = Field(description="reward of a caption")
     decoding: Annotated[
         str,
         Ref(

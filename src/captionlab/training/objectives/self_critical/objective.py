@@ -146,7 +146,7 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
 
     If `freeze_embeddings` is set, the token embeddings of the captioner are frozen.
     """
-    settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "decoding")}
+    settings = {name: value for name, value in config.items() if name not in ("kind", "reward", "bags", "decoding")}
     if "search" in config:
         settings |= {"search": read_decoding(config["search"]), "samples": 1}
     if settings.pop("freeze_embeddings"):
@@ -154,4 +154,4 @@ def build(config: Mapping[str, Any], data: TrainingData) -> tuple[Objective, Ima
     parent = frozen_parent(data.captioner) if config["kl"] else None
     decoding, reward = read_decoding(config["decoding"]), build_reward(config["reward"], data)
     objective = SelfCritical(data.tokenizer, decoding, reward, parent=parent, **settings)
-    return objective, ImageBatches(data.visual, **data.order)
+    return objective, ImageBatches(data.visual, **data.order, bags=data.bags(config))
