@@ -67,7 +67,7 @@ const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace
 function commandOf(view, row) {
   const folder = location.protocol === "file:" ? decodeURIComponent(new URL("../..", location.href).pathname).replace(/(?<=.)\/$/, "") : ".";
   const options = row.paper
-    ? { paper: row.paper, captioner: row.role, corpus: view.corpus, metric: row.metric, against: row.against_role, directory: folder }
+    ? { paper: row.paper, captioner: row.role, corpus: view.corpus, metric: row.metric, retriever: row.scorer, against: row.against_role, directory: folder }
     : { captioner: row.captioner, corpus: view.corpus, evaluation: view.name, metric: row.metric, retriever: row.retriever,
       candidates: row.candidates, against: row.against, seeds: row.seeds > 1 ? String(row.seeds) : null, directory: folder };
   return ["captionlab number", ...Object.entries(options).filter(([, value]) => value).map(([name, value]) => `--${name} ${quoted(value)}`)].join(" ");

@@ -19,9 +19,9 @@ def read_analyses(papers: Mapping[str, Row], values: Sequence[str], differences:
     `papers` has, by the name of the paper, its `evaluation`, the `first` captioner of each role, the `scorers` by the
     paper's labels, and `analyses`: the fields of the Definition of each number by its measure. `values` and
     `differences` are files of ROLE_VALUES and ROLE_DIFFERENCES in the same order. A number has the paper, the
-    evaluation, the corpus, the metric, the captioner and the `role`, `retriever` (None or a scorer), `value` with its
-    interval, `n`, `seeds`, and the definition. A difference has `against`, a captioner, and `against_role`; both are
-    None for a value.
+    evaluation, the corpus, the metric, the captioner and the `role`, `retriever` (None or a scorer of the config) and
+    `scorer` (its label), `value` with its interval, `n`, `seeds`, and the definition. A difference has `against`, a
+    captioner, and `against_role`; both are None for a value.
     """
     found: list[dict[str, Any]] = []
     for (paper, spoken), *files in zip(papers.items(), values, differences, strict=True):
@@ -50,6 +50,7 @@ def _numbers(
             "retriever": spoken["scorers"].get(row["scorer"], row["scorer"]),
             "captioner": first[row["subject"]],
             "role": row["subject"],
+            "scorer": row["scorer"],
             "against": against and first[against],
             "against_role": against,
             "value": row["difference"] if against else row["value"],

@@ -24,7 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", required=True, metavar="NAME", help=what)
     parser.add_argument("--evaluation", metavar="NAME", help="evaluation; needed without --paper")
     parser.add_argument("--paper", metavar="NAME", help="paper whose tables have the number, which is no metric")
-    parser.add_argument("--retriever", metavar="NAME", help="retriever, scorer or encoder; needed if there are several")
+    parser.add_argument(
+        "--retriever",
+        metavar="NAME",
+        help="retriever, scorer or encoder; needed if there are several; with --paper the label of the scorer",
+    )
     parser.add_argument(
         "--candidates", metavar="SET", help="candidates, such as '100 file-order'; if there are several"
     )
@@ -42,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     run, where = open_run(arguments.directory), vars(arguments)
     if arguments.paper:
-        place = [where[name] for name in ("paper", "captioner", "corpus", "metric", "against")]
+        place = [where[name] for name in ("paper", "captioner", "corpus", "metric", "retriever", "against")]
         of_paper = paper_numbers.PaperNumber(*place)
         return compare(of_paper.columns, paper_numbers.stored(run, of_paper), paper_numbers.recomputed(run, of_paper))
     number = numbers.Number(**{one.name: where[one.name] for one in fields(numbers.Number)})

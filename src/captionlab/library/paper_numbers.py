@@ -18,13 +18,14 @@ from captionlab.storage.tables import TableSchema, read_table
 class PaperNumber:
     """The coordinates of a number of a paper: of the value of a role, or with `against` of a difference of two roles.
 
-    `role` and `against` are the paper's labels.
+    `role`, `scorer` and `against` are the paper's labels.
     """
 
     paper: str
     role: str
     corpus: str
     measure: str
+    scorer: str | None = None
     against: str | None = None
 
     @property
@@ -36,7 +37,11 @@ class PaperNumber:
     def place(self) -> dict[str, Any]:
         """Return the columns that identify the number in ROLE_VALUES or ROLE_DIFFERENCES."""
         place = dict.fromkeys(ROLE_VALUES.key) | {"experiment": GENERATED, "subject": self.role, "corpus": self.corpus}
-        return place | {"measure": self.measure} | ({"against": self.against} if self.against else {})
+        return (
+            place
+            | {"measure": self.measure, "scorer": self.scorer}
+            | ({"against": self.against} if self.against else {})
+        )
 
     @property
     def table(self) -> tuple[str, TableSchema]:

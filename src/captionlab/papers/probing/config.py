@@ -32,6 +32,11 @@ FACTS = PaperFacts(
         "verbs of the top words": Definition(_TOP.format("verbs"), _OF_TEN, "corpus"),
         "connected noun phrases": Definition(_CONNECTED.format("a verb or preposition is"), _PER_CENT, "items"),
         "noun phrases connected by *": Definition(_CONNECTED.format("this word is"), _PER_CENT, "items"),
+        "chosen": Definition(
+            "How often the scorer prefers a caption of CE to its own nouns in each template; a share of the images.",
+            _PER_CENT,
+            "share",
+        ),
         "first pattern": Definition(
             _FOLLOWS.format("follow the most frequent sentence pattern of the captioner's own captions"),
             _PER_CENT,
