@@ -20,6 +20,7 @@ from support.records import python_path
 from support.stand_in_sources import checkout_for
 from support.stand_ins import SCENES, tagger_package, write_stand_ins
 
+from captionlab.commands.main import main
 from captionlab.storage import paths
 from captionlab.storage.schemas import REJECTS, TRAINING
 from captionlab.storage.tables import read_table
@@ -119,6 +120,13 @@ def test_every_score_of_table_2_has_a_published_value_and_a_verdict(run):
     assert all(float(cell["published"]) > 0 for cell in cells)
     assert {cell["n"] for cell in cells} == {"100"}
     assert not {cell["verdict"] for cell in cells} & {"not comparable", "no published value"}
+
+
+@pytest.mark.parametrize("against", [(), ("--against", "CE")])
+@pytest.mark.parametrize("measure", ["first pattern", "perplexity"])
+def test_a_number_of_an_analysis_is_computed_again(run, measure, against):
+    place = ["--paper", "probing", "--captioner", "CLIP", "--corpus", "coco", "--metric", measure, *against]
+    assert main(["number", *place, "--directory", str(run)]) == 0  # the stored number is the computed one
 
 
 def test_templates_are_scored_with_the_numbers_of_nouns_of_figure_3(run):
