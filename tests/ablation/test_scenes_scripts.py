@@ -317,7 +317,9 @@ def test_training_and_captions(run, tmp_path, monkeypatch):
         "objective": {"kind": "mlm", "freeze_embeddings": True},
         "optimizer": {"kind": "adamw", "lr": 0.001, "batch": 24, "epochs": 1},
     }
-    train(run, "finetune_captioner", tmp_path / "child", {"config": short, "reward_models": {}}, **parent)
+    train(
+        run, "finetune_captioner", tmp_path / "child", {"config": short, "reward_models": {}}, bag_features=[], **parent
+    )
     child, _ = load_captioner(tmp_path / "child")
     name = "bert.embeddings.word_embeddings.weight"
     assert torch.equal(child.state_dict()[name], captioner.state_dict()[name])

@@ -63,7 +63,11 @@ def made(shared_data, tmp_path_factory) -> Path:
         "retrieve_images",
         params=SimpleNamespace(config=searched, retrievers=["clip"], seed=1, **of_corpora),
         input=SimpleNamespace(
-            captions=captions, images=images, configs=[str(folder / "clip" / "config.json")], features=features
+            captions=captions,
+            images=images,
+            configs=[str(folder / "clip" / "config.json")],
+            features=features,
+            bag_features=[],
         ),
         output=[str(folder / "retrieval.parquet")],
     )

@@ -848,6 +848,7 @@ def test_blocks_hold_only_what_a_job_depends_on():
         "reader": "karpathy",
         "annotations": "photos.json",
         "images": "photos",
+        "language": "en",
         "max_rejected": 0.1,
         "split_in_id": False,
     }

@@ -69,7 +69,7 @@ def read_all_captions(runs: Sequence[FinishedRun]) -> Captions:
     for block in evaluations.values():  # a captioner's runs side by side
         names = [called(run, captioner) for captioner in dict.fromkeys(block["captioners"]) for run in runs]
         block["captioners"] = [name for name in names if name in captioners]
-    corpora = {name: _shown(first)[name] for name in ("corpora", "splits")}
+    corpora = {name: _shown(first)[name] for name in ("corpora", "splits", "languages")}
     params = {"captioners": captioners, "evaluations": evaluations, **corpora}
     return Captions(said, known, params, [*dict.fromkeys(gaps)])
 

@@ -139,7 +139,9 @@ def own_table(
     absent = any(cell.text == MISSING for block in blocks for row in block.rows for cell in row)
     notes = [*choice.notes, *lines.notes(), *([NOT_MEASURED] if absent else [])]
     texts = (f"own_{name}", f"Own table: {name}", f"Chosen numbers of this run. Values are {UNITS}.")
-    return table_of(*texts, lines.columns(), blocks, records, [*records[0], *PROVENANCE], notes, provenance)
+    columns = [*records[0], *PROVENANCE]
+    # The page of own tables writes the same notes, and does not know the tokens of metrics.
+    return table_of(*texts, lines.columns(), blocks, records, columns, notes, provenance, of_tokens=False)
 
 
 def check_choice(choice: Choice, path: str | os.PathLike[str], numbers: Numbers) -> None:

@@ -152,10 +152,12 @@ def table_of(
     record_columns: Sequence[str],
     notes: Sequence[str],
     provenance: Mapping[str, Any],
+    of_tokens: bool = True,
 ) -> Table:
     """Return a table whose records have the named columns.
 
-    The provenance is added below the table, and to records that lack it. A note says which tokens metrics compare.
+    The provenance is added below the table, and to records that lack it. With `of_tokens`, a note says which tokens
+    metrics compare.
     Caveats on all numbers of the run are in the title, in a note, and in a column of the records.
     """
     caveats = provenance.get("caveats", [])
@@ -165,7 +167,7 @@ def table_of(
         record_columns = [*record_columns, "caveats"]
     own = [{key: value for key, value in record.items() if key not in made or value is not None} for record in records]
     kept = [{key: {**made, **record}[key] for key in record_columns} for record in own]
-    tokens = token_notes(columns, kept, provenance.get("tokenizers", {}))
+    tokens = token_notes(columns, kept, provenance.get("tokenizers", {})) if of_tokens else []
     footnotes = [*notes, *tokens, *footnotes_of_run(provenance)]
     shown = titled(title, caveats)
     return Table(name, shown, description, columns, blocks, kept, record_columns, footnotes, run_notes(provenance))
