@@ -107,8 +107,10 @@ def all_formats(data: Path) -> dict:
     foil = {"reader": "foil", "corpus": "coco", **write_foil(data, foil_annotations()), "clipscore": ["it"]}
     write_photos(data / "photos", (*TEXTS, *COCO, *SENTENCES))
     write_photos(data / "winoground", tuple(f"ex_{example}_img_{image}" for example in (0, 1) for image in (0, 1)))
+    # Candidates are the first two, three and four words of a reference, so that metrics tell them apart.
     scaled = [
-        (f"{image}.jpg", f"a dog of {image}", texts[1:], 0.25 * n) for n, (image, texts) in enumerate(TEXTS.items())
+        (f"{image}.jpg", " ".join(texts[1].split()[: n + 2]), texts[1:], 0.25 * n)
+        for n, (image, texts) in enumerate(TEXTS.items())
     ]
     photo = (data / "photos" / "11_a.jpg").read_bytes()
     write_hub(data / "nebula" / "test-00000-of-00001.parquet", scaled, image=photo)
