@@ -161,7 +161,7 @@ def test_winoground_has_a_block_for_all_pairs_and_for_each_tag(made, tmp_path):
 
 
 def judged(made):
-    params = {"config": BLOCK, "labels": [*BLOCK["judgements"]]}
+    params = {"config": BLOCK, "labels": [*BLOCK["judgements"]], "made_up": []}
     inputs = {"differences": made["differences"], "published": PAPERS / "valse" / "published.csv"}
     known = evidence(inputs, params)
     claims = read_claims(PAPERS / "valse" / "claims.yaml", "valse")

@@ -261,7 +261,7 @@ rule retrieve_images:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=graph.memory(8000, features=2.5),
+        mem_mb=graph.memory(8000, features=2.5, bag_features=2.5),
         runtime=120,
         gpu=1,
     params:

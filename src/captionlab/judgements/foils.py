@@ -72,7 +72,10 @@ class Foils:
         return np.isfinite(captions) & np.isfinite(foils)
 
     def measures(self, scores: Scores, covered: np.ndarray) -> dict[Place, Measured]:
-        """Return the measures of a metric on the covered pairs (n,), by category and over all categories."""
+        """Return the measures of a metric on the covered pairs (n,), by category and over all categories.
+
+        There is no mean over categories if the metric covers no pair of one of them.
+        """
         place = scores.metric, scores.scorer, covered.tobytes()
         if place not in self._kept:
             self._kept[place] = dict(self._measured(scores, covered))
@@ -92,6 +95,8 @@ class Foils:
             if category is not None:
                 yield from (((category, measure), found) for measure, found in self._of_tied(here))
         for measure, several in by_measure.items():
+            if len(several) < len(self.categories()):  # a mean over fewer categories is another number
+                continue
             yield (None, measure), _mean(several, len(np.unique(self.unit[covered])))
         yield from (((None, measure), found) for measure, found in self._of_tied(every.restricted(covered)))
 

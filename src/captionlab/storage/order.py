@@ -65,7 +65,7 @@ class BagOrder(Order):
 
     In each epoch the bags are permuted, and so are the images of a bag. Batches are cut from the images in this order:
     if the size of the bags does not divide the size of a batch, bags at the ends of batches are cut, too. Images that
-    are in no bag are last.
+    are in no bag are last, and permuted, too.
     """
 
     def __init__(self, rows: int, size: int, seed: int, bags: Sequence[tuple[int, np.ndarray]]):
@@ -81,4 +81,4 @@ class BagOrder(Order):
         generator = self.generator(epoch)
         bags = [bags for first, bags in self.bags if first <= epoch][-1]
         mixed = generator.permuted(generator.permutation(bags), axis=1).ravel()
-        return np.concatenate([mixed, np.setdiff1d(np.arange(self.rows), mixed)])
+        return np.concatenate([mixed, generator.permutation(np.setdiff1d(np.arange(self.rows), mixed))])

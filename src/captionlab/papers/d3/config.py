@@ -21,8 +21,8 @@ class Config(Model):
 
     comparable: bool = Field(description="whether numbers of this run are compared with the paper's")
     evaluations: Annotated[list[Annotated[str, Ref("evaluations")]], Len(1), Unique()] = Field(
-        description="evaluations with retrievers, whose captioners and corpora the tables are about; bags of the first "
-        "that has some are TrueMatch"
+        description="evaluations with retrievers, whose captioners and corpora the tables are about; `bags` of the "
+        "evaluation on COCO are TrueMatch"
     )
     corpora: Annotated[dict[OfCorpus, Annotated[str, Ref("corpora")]], Len(1)] = Field(
         description="by the paper's label the corpus: COCO, with candidates at random (RD100) and in bags (TrueMatch), "

@@ -23,9 +23,8 @@ def evidence(inputs: Row, params: Row) -> Evidence:
         of_label = difference_rows(rows, sets[label], block["scorers"])
         differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]
     published = read_published(inputs["published"])
-    return Evidence(
-        differences, lambda row: printed_difference(published, row, sides_of), comparable=block["comparable"]
-    )
+    comparable = block["comparable"] and not params["made_up"]
+    return Evidence(differences, lambda row: printed_difference(published, row, sides_of), comparable=comparable)
 
 
 def sides_of(row: Row) -> Sides | None:

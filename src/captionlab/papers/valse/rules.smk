@@ -26,6 +26,11 @@ def foils_are_made_up(label):
     return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
 
 
+def made_up_labels():
+    """Return the benchmarks whose foils were written for images of the toy world."""
+    return [label for label in foil_labels() if foils_are_made_up(label)]
+
+
 rule tabulate_valse:
     """Make the tables of the benchmarks of foils that `papers.valse.judgements` names.
 
@@ -62,7 +67,7 @@ rule tabulate_valse:
         module="captionlab.papers.valse.tables",
         config=graph.block("papers", "valse"),
         labels=foil_labels(),
-        made_up=[label for label in foil_labels() if foils_are_made_up(label)],
+        made_up=made_up_labels(),
         provenance=lambda wildcards: graph.provenance(),
     message:
         "make the tables of the valse paper"
@@ -72,7 +77,8 @@ rule tabulate_valse:
 
 def valse_evidence():
     """Return the files and parameters by which claims are judged: differences between models and between pieces."""
-    return {"differences": sets_with_foils("differences")}, {"labels": foil_labels()}
+    parameters = {"labels": foil_labels(), "made_up": made_up_labels()}
+    return {"differences": sets_with_foils("differences")}, parameters
 
 
 papers["valse"] = Paper(
