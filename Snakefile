@@ -22,7 +22,7 @@ from captionlab.config.blocks import POOL, any_of
 from captionlab.config.config_files import check_config_files
 from captionlab.config.evaluations import OWN_SLICES
 from captionlab.config.own_tables import ChoiceError, check_names, read_choice
-from captionlab.config.papers import listed
+from captionlab.config.papers import listed, pooled_sets
 from captionlab.config.whole import ConfigError
 from captionlab.graph.graph import Graph, Refusal, check_results, lend_library, record_config
 from captionlab.graph.report import labels_of, paper_of

@@ -7,6 +7,7 @@ from support.running import run_script
 
 from captionlab.evaluation.metrics.retrieval import metric as retrieval
 from captionlab.evaluation.metrics.retrieval.metric import RetrievalError, ranks, unit_length
+from captionlab.evaluation.summary import Job
 from captionlab.storage.schemas import GENERATED, IMAGES, RETRIEVAL, embeddings_schema
 from captionlab.storage.tables import read_table, write_table
 
@@ -252,6 +253,12 @@ def test_the_script_ranks_every_caption_by_every_retriever(tmp_path, caplog):
                 for image in bag:
                     in_bags[corpus, size][image] = bag
     assert len(rows) == 2 * (10 + 12 + 12 + 12 + sum(map(len, in_bags.values())))
+    job = Job("mine", "main", "greedy", dict.fromkeys(corpora, "test"))
+    measured = defaultdict(set)
+    for result in retrieval.results(job, tmp_path / "retrieval.parquet", 1):
+        measured[result.candidates].add(result.metric)
+    assert measured["bags of 3"] == measured["bags of 5"] == {"P@1", "mean rank"}  # R@5 in bags of 5 is always 100
+    assert measured["full"] == {"P@1", "R@5", "R@10", "mean rank"}
     in_file_order = list(range(12, 0, -1))
     for row in rows:
         image = ids.index(row["image_id"])

@@ -14,7 +14,7 @@ from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 import captionlab
 from captionlab.evaluation.metrics.nlg import metric as nlg
 from captionlab.evaluation.summary import Job, summary_columns
-from captionlab.evaluation.tokenizers import TokenizerError, sacrebleu_tokenizer, tokenize, tokenize_corpora
+from captionlab.evaluation.tokenizers import TokenizerError, bleu_by, tokenize, tokenize_corpora
 from captionlab.scoring.scores import ScoringError
 from captionlab.storage.tables import write_table
 
@@ -157,9 +157,9 @@ def test_a_wrong_language_is_a_sentence(given, options, names, answers):
 def spm_folder(tmp_path, monkeypatch):
     """The folder of sacrebleu's models, which is empty."""
     monkeypatch.setattr(tokenizer_spm, "SACREBLEU_DIR", str(tmp_path))
-    sacrebleu_tokenizer.cache_clear()
+    bleu_by.cache_clear()
     yield tmp_path / "models"
-    sacrebleu_tokenizer.cache_clear()
+    bleu_by.cache_clear()
 
 
 def test_a_model_that_cannot_be_fetched_is_a_sentence(spm_folder, monkeypatch, answers):
@@ -191,7 +191,7 @@ def test_a_model_that_is_there_is_used(spm_folder, tmp_path):
 def test_packages_that_are_not_installed_are_named(name, extra, monkeypatch, answers):
     module = __import__(f"sacrebleu.tokenizers.tokenizer_{name.replace('-', '_')}", fromlist=["MeCab"])
     monkeypatch.setattr(module, "MeCab", None)
-    sacrebleu_tokenizer.cache_clear()
+    bleu_by.cache_clear()
     with pytest.raises(TokenizerError) as raised:
         tokenize(["犬"], name)
     answers.hold(f"tokeniser {name} without its packages", raised.value, f"captionlab[{extra}]")

@@ -474,6 +474,11 @@ def test_the_example_is_accepted():
             {"encoder": "clip", "sizes": [{"epoch": 1, "size": 2}, {"epoch": 1, "size": 3}]},
             "bags.sizes has the epochs 1, 1; write each once, in ascending order",
         ),
+        (
+            "captioners.child.objective.bags",
+            {"encoder": "clip", "sizes": [{"epoch": 1, "size": 2}, {"epoch": 2, "size": 5}]},
+            "bags has bags of 5 images, and captioners.child.optimizer.batch is 4",
+        ),
         ("evaluations.main.bags", {"encoder": "clips", "sizes": [3]}, "bags.encoder is 'clips'"),
         (
             "evaluations.main.bags",

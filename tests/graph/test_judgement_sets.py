@@ -22,7 +22,9 @@ PATTERNS = ["web.tar", "hub/test.parquet"]
 
 
 def with_sets(**sets):
-    return {**copy.deepcopy(EVERY), "judgements": sets}
+    config = {**copy.deepcopy(EVERY), "judgements": sets}
+    del config["papers"]["valse"]  # it names a set that is not among them
+    return config
 
 
 def test_files_of_a_reader_are_keys_of_its_block():
@@ -204,6 +206,13 @@ def test_measures_on_foils_read_no_metric_against_references_alone_and_know_whic
     assert job.params["tables"] == ["alignment", "clipscore"]
     assert job.params["thresholds"] == {"own-uniter": 50.0}
     assert [len(job.inputs[name]) for name in ("alignment", "clipscore", "preferences")] == [2, 1, 2]
-    model, tokens = job.inputs["model"], job.inputs["tokens"]
-    assert len(model) == (1 if "language" in config else 0)
-    assert len(tokens) == 2 * len(model)
+    assert job.inputs["model"] == ["results/language/model.arpa"]
+    assert len(job.inputs["tokens"]) == 2
+
+
+def test_the_language_model_judges_no_foils_of_another_language(planned):
+    foil = {"reader": "foil", "corpus": "coco", "annotations": "foil.json", "scorers": ["clip"]}
+    config = with_sets(foil=foil)
+    config["corpora"]["coco"]["language"] = "de"
+    job = planned(config, "results/judgements/foil/foil_measures.parquet", present=PATTERNS).job("measure_foils")
+    assert job.inputs["model"] == job.inputs["tokens"] == []

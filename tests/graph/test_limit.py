@@ -65,6 +65,14 @@ def test_hard_negatives_and_sets_of_look_alikes_still_fit():
     assert graph.config["corpora"]["alike"]["images"] == {"test": 30}
 
 
+def test_bags_of_look_alikes_are_cut_to_a_batch():
+    graph = limited(7, "config", "toy_d3")
+    assert [*reference_mistakes(graph.config)] == []
+    bags = graph.config["captioners"]["toy-d3-coco"]["objective"]["bags"]
+    assert [one["size"] for one in bags["sizes"]] == [2, 5, 7]
+    assert graph.config["evaluations"]["d3"]["bags"]["sizes"] == [3, 5, 7]
+
+
 def test_a_study_is_kept_if_there_are_images_for_it():
     study = limited(120, "config").config["study"]
     assert study["sets"] % study["block"] == 0

@@ -243,6 +243,7 @@ def test_the_full_scale_is_planned(planned):
     ("change", "sentence"),
     [
         ({"evaluations": ["questions"]}, "evaluations has 'questions', which has no retrievers"),
+        ({"evaluations": ["d3-lookalikes"]}, "evaluations has none with `bags` on corpus 'toy-coco'"),
         ({"corpora": {"COCO": "toy-flickr"}}, "corpora.COCO is 'toy-flickr', which none of its evaluations has"),
         ({"captioners": {"COCO": {"SR": "toy-fc"}}}, "captioners.COCO.SR is 'toy-fc': exactly one of its evaluations"),
     ],

@@ -455,7 +455,8 @@ def metric_values(wildcards, keys):
 
 
 def metric_modules(wildcards):
-    """Return the modules of a metric with its libraries, of the encoders that it asks, and of answerers of questions."""
+    """Return the modules of a metric with its libraries, of the encoders that it asks, of answerers of questions, and of
+    tokenisers, if the metric reads them."""
     encoders = graph.modules("encoders", *metric_encoders(wildcards))
     answerers = {asked["answerer"]["kind"] for asked in question_sets(wildcards).values()}
     packages = [name for _, name in metric_values(wildcards, graph.metrics()[wildcards.table].packages)]
@@ -464,6 +465,7 @@ def metric_modules(wildcards):
         **{module: [*libraries, *packages] for module, libraries in modules.items()},
         **encoders,
         **graph.modules("questions.answerers", *answerers),
+        **(graph.tokenizer_modules(*metric_tokenizers(wildcards)) if metric_tokenizers(wildcards) else {}),
     }
 
 

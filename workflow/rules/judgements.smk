@@ -13,6 +13,12 @@ def judgement_files(wildcards):
     return graph.files_of("judgements", wildcards.judgements, *reader.files, *reader.folders)
 
 
+def are_simulated(names):
+    """Return whether nobody judged the captions of one of several sets of judgements."""
+    readers = [settings.judgements[name].reader for name in names]
+    return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
+
+
 def judgement_config(wildcards):
     """Return the parameters of reading a set of judgements, without the metrics that score its captions."""
     metrics = [key for facts in graph.metrics().values() for key in facts.asks]
@@ -154,8 +160,13 @@ def foil_score_tables(wildcards):
 
 
 def language_model(wildcards):
-    """Return the language model of the config, as a list, which is empty if the config has none."""
+    """Return the language model of the config, as a list, which is empty if the config has none or if pooled sets have
+    captions of another language than the model."""
     if not settings.language:
+        return []
+    learned = settings.language.model.corpus or settings.evaluations[settings.language.evaluation].corpora[0]
+    corpora = [settings.judgements[name].corpus for name in wildcards.judgements.split(POOL)]
+    if {graph.tokens_of(corpus) for corpus in corpora} != {graph.tokens_of(learned)}:
         return []
     arpa = settings.language.model.arpa
     return [graph.given(arpa) if arpa else "results/language/model.arpa"]

@@ -14,7 +14,15 @@ from captionlab.config.model import FilePath, Model, Portion, Ref, Text, Unique
 from captionlab.config.objectives import Prediction
 from captionlab.config.plugins import Cases, cases_by, plugin_models
 from captionlab.config.served import Served
-from captionlab.config.training import Learnt, Lora, ObjectiveOf, Optimizer, Seeded, Validation
+from captionlab.config.training import (
+    Learnt,
+    Lora,
+    ObjectiveOf,
+    ObjectiveOfRewards,
+    Optimizer,
+    Seeded,
+    Validation,
+)
 
 Corpus = Annotated[str, Ref("corpora")]
 ELSEWHERE = "corpus that it was trained on elsewhere; tells in-domain from cross-domain"
@@ -206,6 +214,18 @@ class FinetunedCaptioner(Learning):
         None, description="trl: file of `accelerate config`; without it, one process trains"
     )
     use_vllm: bool = Field(False, description="trl: whether vLLM samples the captions that are rewarded")
+
+    def mistakes(self, config: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a sentence if a bag of look-alikes has more images than a batch."""
+        yield from super().mistakes(config)
+        if not isinstance(self.objective, ObjectiveOfRewards) or self.objective.bags is None:
+            return
+        largest, batch = max(one.size for one in self.objective.bags.sizes), self.optimizer.batch
+        if largest > batch:
+            yield (
+                f"{{place}}.objective.bags has bags of {largest} images, and {{place}}.optimizer.batch is {batch}; "
+                f"make bags smaller, or batches of at least {largest} images"
+            )
 
 
 class CaptionFile(Captioner):

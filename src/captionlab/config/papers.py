@@ -7,6 +7,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
+from captionlab.config.blocks import POOL
 from captionlab.config.metrics import Definition
 from captionlab.config.model import Ref, Unique
 from captionlab.plugins import PAPERS, PluginError, names, place_of
@@ -43,6 +44,11 @@ class PaperFacts:
 def listed(names: str | Sequence[str]) -> list[str]:
     """Return a name, or several names, as a list."""
     return [names] if isinstance(names, str) else list(names)
+
+
+def pooled_sets(judgements: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    """Return the set of judgements of each label. The names of several sets, which are pooled, are joined."""
+    return {label: POOL.join(listed(names)) for label, names in judgements.items()}
 
 
 def check_papers() -> None:

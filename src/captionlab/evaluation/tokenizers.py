@@ -6,14 +6,18 @@ sacrebleu (Post 2018), whose names are in captionlab.config.languages.
 
 import logging
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from captionlab.config.languages import PTB, Tokenizer
 from captionlab.evaluation import ptb
 
+if TYPE_CHECKING:
+    from sacrebleu.metrics import BLEU
+
 # The extra of captionlab with the packages of a tokeniser.
-_EXTRAS: Mapping[Tokenizer, str] = {"ja-mecab": "ja", "ko-mecab": "ko", "flores200": "flores"}
+_EXTRAS: Mapping[str, str] = {"ja-mecab": "ja", "ko-mecab": "ko", "flores200": "flores"}
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +34,7 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer = PTB) -> list[str]:
     """
     if tokenizer == PTB:
         return ptb.tokenize(captions)
-    split = sacrebleu_tokenizer(tokenizer)
+    split = bleu_by(tokenizer).tokenizer
     tokenized = [" ".join(filter(_is_word, split(caption.lower()).split())) for caption in captions]
     if empty := sum(not tokens for tokens in tokenized):
         logger.warning("%d of %d captions have no token but punctuation", empty, len(captions))
@@ -55,15 +59,16 @@ def tokenize_corpora(captions: Iterable[tuple[str, str]], tokenizers: Mapping[st
 
 
 @cache
-def sacrebleu_tokenizer(name: Tokenizer) -> Callable[[str], str]:
-    """Return a tokeniser of sacrebleu, which takes a text and returns its tokens joined by spaces.
+def bleu_by(name: str) -> "BLEU":
+    """Return sacrebleu's BLEU with a tokeniser by its name in sacrebleu; the attribute `tokenizer` tokenises a text.
 
-    Raises TokenizerError, which says what to install or to fetch.
+    Short captions count, too: orders of n-grams for which a caption is too short are left out. Raises TokenizerError,
+    which says what to install or to fetch.
     """
     from sacrebleu.metrics import BLEU
 
     try:
-        tokens: Callable[[str], str] = BLEU(tokenize=name).tokenizer
+        return BLEU(effective_order=True, tokenize=name)
     except OSError as error:
         raise TokenizerError(
             f"the tokeniser {name} needs its model, which sacrebleu fetches once into ~/.sacrebleu/models, and that "
@@ -73,7 +78,6 @@ def sacrebleu_tokenizer(name: Tokenizer) -> Callable[[str], str]:
     except (RuntimeError, ImportError) as error:
         install = f"pip install 'captionlab[{_EXTRAS[name]}]'"
         raise TokenizerError(f"the tokeniser {name} needs packages that are not installed; {install}") from error
-    return tokens
 
 
 def _is_word(token: str) -> bool:

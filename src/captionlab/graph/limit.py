@@ -86,6 +86,8 @@ def _cut_training(model: Block, limit: int) -> None:
             reward["candidates"] = min(reward["candidates"], batch + hard_negatives)
             batch -= batch % (reward["candidates"] - hard_negatives)
     optimizer["batch"] = batch
+    for bag in (model.get("objective", {}).get("bags") or {}).get("sizes", ()):
+        bag["size"] = min(bag["size"], batch)
     optimizer["accumulate"] = math.gcd(optimizer["accumulate"], batch)
 
 

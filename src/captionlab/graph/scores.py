@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from captionlab.config.blocks import JUDGED, Block, has_captions, model_kind, root_of
 from captionlab.config.families import asked_tables, score_tables
-from captionlab.config.languages import PTB, Tokenizer, other_tokenizers, others, tokenizer_of
+from captionlab.config.languages import (
+    PTB,
+    Tokenizer,
+    base_language,
+    language_of,
+    other_tokenizers,
+    others,
+    tokenizer_of,
+)
 from captionlab.config.metrics import MetricFacts
 from captionlab.graph.trainings import Trainings
 from captionlab.storage import paths
@@ -113,6 +121,11 @@ class Scores(Trainings):
     def languages(self, *corpora: str) -> dict[str, str]:
         """Return the languages of those corpora whose captions are not in English, by name."""
         return others(self.config["corpora"], corpora)
+
+    def tokens_of(self, corpus: str) -> tuple[str, Tokenizer]:
+        """Return the language of the captions of a corpus, and their tokeniser."""
+        block = self.config["corpora"][corpus]
+        return base_language(language_of(block)), tokenizer_of(block)
 
     def tokenizers(self, *corpora: str) -> dict[str, Tokenizer]:
         """Return the tokenisers of those corpora whose tokeniser is not the Penn treebank tokeniser, by name."""

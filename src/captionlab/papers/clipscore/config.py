@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from annotated_types import Len
 from pydantic import Field
 
-from captionlab.config.blocks import POOL
 from captionlab.config.model import Block, Model, Ref, Unique
 from captionlab.config.papers import PaperFacts, listed
 from captionlab.plugins import facts
@@ -42,11 +41,6 @@ class Config(Model):
         description="encoder whose CLIPScore stands beside the paper's; rows of other encoders have no published "
         "numbers"
     )
-
-
-def sets_of(block: Block) -> dict[str, str]:
-    """Return the set of judgements of each label. The names of several sets, which are pooled, are joined."""
-    return {label: POOL.join(listed(names)) for label, names in block["judgements"].items()}
 
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Evidence on the paper's claims: differences between metrics in their agreement with human judgements."""
 
+from captionlab.config.papers import pooled_sets
 from captionlab.judgements.schemas import DIFFERENCES
-from captionlab.papers.clipscore.config import sets_of
 from captionlab.papers.clipscore.values import difference_rows
 from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.claims.printed import Sides, pair, printed_difference
@@ -13,7 +13,7 @@ from captionlab.reporting.tables.cells import places_behind
 
 def evidence(inputs: Row, params: Row) -> Evidence:
     """Return the differences with the paper's labels of metrics and of judgements."""
-    encoder, sets, differences = params["config"]["encoder"], sets_of(params["config"]), []
+    encoder, sets, differences = params["config"]["encoder"], pooled_sets(params["config"]["judgements"]), []
     for label, rows in read_by(params["labels"], inputs["differences"], DIFFERENCES).items():
         of_label = difference_rows(rows, label, sets[label], encoder)
         differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]

@@ -9,12 +9,6 @@ from captionlab.papers.clipscore.config import JUDGED_TABLES
 clipscore = settings.papers.clipscore
 
 
-def is_simulated(label):
-    """Return whether nobody judged the captions of a set of judgements, which the paper calls by this label."""
-    readers = [settings.judgements[name].reader for name in listed(clipscore.judgements[label])]
-    return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
-
-
 def judged_labels(*labels):
     """Return those of `labels`, by default all labels of the paper, for which the config has judgements."""
     return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
@@ -27,8 +21,8 @@ def judged_tables():
 
 def clipscore_judgements(table, labels):
     """Return a table of each set of judgements; names of pooled sets are joined."""
-    sets = [POOL.join(listed(clipscore.judgements[label])) for label in labels]
-    return [f"results/judgements/{name}/{table}.parquet" for name in sets]
+    sets = pooled_sets(clipscore.judgements)
+    return [f"results/judgements/{sets[label]}/{table}.parquet" for label in labels]
 
 
 rule tabulate_clipscore:
@@ -67,7 +61,7 @@ rule tabulate_clipscore:
         module="captionlab.papers.clipscore.tables",
         config=graph.block("papers", "clipscore"),
         labels=judged_labels(),
-        simulated=[label for label in judged_labels() if is_simulated(label)],
+        simulated=[label for label in judged_labels() if are_simulated(listed(clipscore.judgements[label]))],
         provenance=lambda wildcards: graph.provenance(),
     message:
         "make the tables of the clipscore paper"
@@ -80,7 +74,7 @@ def clipscore_evidence():
 
     Simulated judgements support no claim.
     """
-    labels = [label for label in judged_labels() if not is_simulated(label)]
+    labels = [label for label in judged_labels() if not are_simulated(listed(clipscore.judgements[label]))]
     parameters = {"labels": labels, "simulated": []}
     return {"differences": clipscore_judgements("differences", labels)}, parameters
 

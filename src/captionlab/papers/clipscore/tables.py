@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from captionlab.config.papers import pooled_sets
 from captionlab.judgements.schemas import CORRELATIONS, DIFFERENCES
-from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED, sets_of
+from captionlab.papers.clipscore.config import JUDGED_TABLES, RATED
 from captionlab.papers.clipscore.values import COEFFICIENTS, EXPERIMENT, METRICS, difference_rows, labelled, value_rows
 from captionlab.reporting.claims.reading import Provenance, Rows, read_by
 from captionlab.reporting.runs.published import read_published
@@ -73,7 +74,11 @@ def agreement_table(
     `measured` maps a label to its rows of CORRELATIONS and of DIFFERENCES.
     """
     block, number = params["config"], name.removeprefix("table")[0]
-    sets, encoder, simulated = sets_of(block), block["encoder"], bool({*measured} & {*params["simulated"]})
+    sets, encoder, simulated = (
+        pooled_sets(block["judgements"]),
+        block["encoder"],
+        bool({*measured} & {*params["simulated"]}),
+    )
     run = PaperRun(
         [row for label, (rows, _) in measured.items() for row in value_rows(rows, label, sets[label], encoder)],
         [row for label, (_, rows) in measured.items() for row in difference_rows(rows, label, sets[label], encoder)],

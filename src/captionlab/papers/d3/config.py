@@ -38,11 +38,14 @@ class Config(Model):
 
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
-    """Yield messages on evaluations without retrievers, and captioners that no evaluation has on a corpus."""
+    """Yield messages on evaluations without retrievers or bags, and captioners that no evaluation has on a corpus."""
     evaluations = {name: config["evaluations"][name] for name in block["evaluations"]}
     for name, evaluation in evaluations.items():
         if not evaluation["retrievers"]:
             yield f"{where}.evaluations has {name!r}, which has no retrievers; add them there"
+    searched = block["corpora"].get("COCO")
+    if searched and not any(one["bags"] for one in evaluations.values() if searched in one["corpora"]):
+        yield f"{where}.evaluations has none with `bags` on corpus {searched!r}; TrueMatch needs them, so add them"
     for label, corpus in sorted(block["corpora"].items()):
         of_corpus = [one["captioners"] for one in evaluations.values() if corpus in one["corpora"]]
         if not of_corpus:

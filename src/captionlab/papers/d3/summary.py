@@ -14,6 +14,8 @@ from captionlab.reporting.runs.values import Row
 from captionlab.storage.schemas import RETRIEVAL
 from captionlab.storage.tables import read_table
 
+CIDER = nlg.METRICS[SIMILAR]
+
 
 def summarise(inputs: Row, params: Row) -> tuple[Rows, Rows, list[str]]:
     """Return rows of values, rows of differences, and the tables whose metadata name the device."""
@@ -45,6 +47,3 @@ def cell_results(job: Job, corpus: str, files: dict[str, Path], seed: int) -> Re
             measure = FOUND if retrieval.is_named(result.candidates) else str(result.candidates)
             found = {**found, (corpus, measure, result.retriever): result}
     return found
-
-
-CIDER = nlg.METRICS[SIMILAR]

@@ -1,7 +1,7 @@
 """Evidence on the paper's claims: differences between models, and between pieces, on foils of VALSE."""
 
+from captionlab.config.papers import pooled_sets
 from captionlab.judgements.schemas import FOIL_DIFFERENCES
-from captionlab.papers.valse.config import sets_of
 from captionlab.papers.valse.values import LANGUAGE_MODEL, PIECES, difference_rows
 from captionlab.reporting.claims.evidence import Evidence
 from captionlab.reporting.claims.printed import Sides, pair, printed_difference
@@ -18,7 +18,7 @@ BETTER_LANGUAGE_MODEL = "GPT1"
 def evidence(inputs: Row, params: Row) -> Evidence:
     """Return the differences with the paper's labels of models and of benchmarks."""
     block, differences = params["config"], []
-    sets = sets_of(block)
+    sets = pooled_sets(block["judgements"])
     for label, rows in read_by(params["labels"], inputs["differences"], FOIL_DIFFERENCES).items():
         of_label = difference_rows(rows, sets[label], block["scorers"])
         differences += [{**row, "corpus": label, "places": places_behind(row)} for row in of_label]

@@ -16,19 +16,13 @@ def foil_labels():
 
 def sets_with_foils(table):
     """Return a table of the judgements of each benchmark; names of pooled sets are joined."""
-    sets = [POOL.join(listed(valse.judgements[label])) for label in foil_labels()]
-    return [f"results/judgements/{name}/foil_{table}.parquet" for name in sets]
-
-
-def foils_are_made_up(label):
-    """Return whether foils were written for images of the toy world."""
-    readers = [settings.judgements[name].reader for name in listed(valse.judgements[label])]
-    return any(graph.facts("judgements.readers", reader).simulated for reader in readers)
+    sets = pooled_sets(valse.judgements)
+    return [f"results/judgements/{sets[label]}/foil_{table}.parquet" for label in foil_labels()]
 
 
 def made_up_labels():
     """Return the benchmarks whose foils were written for images of the toy world."""
-    return [label for label in foil_labels() if foils_are_made_up(label)]
+    return [label for label in foil_labels() if are_simulated(listed(valse.judgements[label]))]
 
 
 rule tabulate_valse:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from captionlab.config.papers import pooled_sets
 from captionlab.judgements.foil_measures import OF_PAIRS, OF_TIED
 from captionlab.judgements.foils import NO_PROBABILITY
 from captionlab.judgements.readers.sugarcrepe.reader import PIECES as KINDS
 from captionlab.judgements.readers.valse.reader import PIECES
 from captionlab.judgements.schemas import FOIL_MEASURES
-from captionlab.papers.valse.config import TABLES_OF, sets_of
+from captionlab.papers.valse.config import TABLES_OF
 from captionlab.papers.valse.evidence import AVERAGE
 from captionlab.papers.valse.values import LANGUAGE_MODEL, MODELS, labelled, value_rows
 from captionlab.reporting.claims.reading import Provenance, Rows, read_by
@@ -75,7 +76,7 @@ def foils_table(label: str, measures: Rows, published: str, params: Row, provena
     """Return the table of a benchmark from its rows of FOIL_MEASURES."""
     block, made_up, shown = params["config"], label in params["made_up"], OF_TIED if label == "Winoground" else OF_PAIRS
     measures = [row for row in measures if row["measure"] in shown]
-    name, scorers = sets_of(block)[label], block["scorers"]
+    name, scorers = pooled_sets(block["judgements"])[label], block["scorers"]
     values = value_rows(measures, name, scorers)
     run = PaperRun(values, [], read_published(published), block["comparable"] and not made_up, {label: name})
     sheet = FoilSheet(run, provenance, of_roles=False)

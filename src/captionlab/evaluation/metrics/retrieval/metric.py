@@ -202,12 +202,20 @@ def results(job: Job, path: str, seed: int) -> Iterator[Result]:
 
 
 def retrieval_results(job: Job, found: pa.Table, seed: int) -> Iterator[Result]:
-    """Yield the results of a table of RETRIEVAL, by corpus, retriever and protocol."""
+    """Yield the results of a table of RETRIEVAL, by corpus, retriever and protocol.
+
+    A bag of look-alikes has few images: R@5 and R@10 in bags of as many images or fewer are left out, since they are
+    always 100.
+    """
     for (corpus, retriever, protocol), part in parts(found, "corpus", "retriever", "protocol"):
         rank = matrix(part["rank"])
         columns = {"rank": rank, **{f"within_{k}": rank <= k for k in WITHIN.values()}}
-        candidates = among(protocol, pc.unique(part["candidates"]).to_pylist())
-        yield from rows_results(job, (corpus, retriever, candidates), scored_rows(part, columns), METRICS, seed)
+        sizes = pc.unique(part["candidates"]).to_pylist()
+        place = (corpus, retriever, among(protocol, sizes))
+        shown = METRICS
+        if protocol.startswith(BAGS):
+            shown = {name: metric for name, metric in METRICS.items() if WITHIN.get(name, 0) < max(sizes)}
+        yield from rows_results(job, place, scored_rows(part, columns), shown, seed)
 
 
 def of_captions(path: str, factors: Mapping[str, float]) -> Iterator[OfCaptions]:

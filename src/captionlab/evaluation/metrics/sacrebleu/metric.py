@@ -22,6 +22,7 @@ from captionlab.evaluation.summary import (
     caption_results,
     caption_values,
 )
+from captionlab.evaluation.tokenizers import bleu_by
 from captionlab.statistics.intervals import PER_CENT
 from captionlab.storage.schemas import CAPTION_KEY
 from captionlab.storage.tables import Column, TableSchema, read_table
@@ -74,9 +75,7 @@ def score_corpus(
     `tokenizer` is a name of sacrebleu. A reference without text is left out. Captions of an image without other
     references are not scored, which is logged.
     """
-    from sacrebleu.metrics import BLEU
-
-    bleu = BLEU(effective_order=True, tokenize=tokenizer)
+    bleu = bleu_by(tokenizer)
     spoken = {image: [text for text in texts if text.strip()] for image, texts in references.items()}
     scored = [row for row in captions if spoken.get(row["image_id"])]
     if left_out := len(captions) - len(scored):
