@@ -25,7 +25,7 @@ FORMS = {
         "tars": {split: f"tars/{split}.tar" for split in ("test", "train", "val")},
         "captions": "captions",
     },
-    "folder": {"reader": "folder", "images": "images", "captions": "captions.csv"},
+    "folder": {"reader": "folder", "images": "images", "captions": "captions.csv", "language": "en-GB"},
 }
 
 
