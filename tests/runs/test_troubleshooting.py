@@ -68,11 +68,15 @@ class Run:
         assert self(*arguments, **environment) != 0
         return self.output.read_text()
 
+    def locks_its_output(self) -> bool:
+        """Whether a lock names what it makes: Snakemake locks inputs first, and a lock is empty before it is written."""
+        return any(IMAGES in lock.read_text() for lock in self.folder.glob(".snakemake/locks/*.output.lock"))
+
     def killed(self) -> None:
-        """Start it, and kill it when it is under way."""
+        """Start it, and kill it when its outputs are locked."""
         process = self.start()
         try:
-            while process.poll() is None and not [*self.folder.glob(".snakemake/locks/*.lock")]:
+            while process.poll() is None and not self.locks_its_output():
                 time.sleep(0.02)
             assert process.poll() is None, self.output.read_text()
         finally:
