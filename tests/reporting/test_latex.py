@@ -115,6 +115,50 @@ def test_a_table_of_two_pages_says_nothing_of_rows():
     assert "Printed are" not in text
 
 
+def many_columns(rows: int, measured: int) -> Table:
+    """A table of three panels with `rows` rows in blocks of four, of which `measured` have values of this run."""
+    columns = [
+        Column("row", numeric=False),
+        *(Column(head, group=g) for g in "abcdefghijkl" for head in ("this run", "paper")),
+    ]
+    values = {True: [Cell("12.3"), Cell("45.6")], False: [Cell("\N{EN DASH}"), Cell("45.6")]}
+    made = [[Cell(f"r{i}"), *12 * values[i < measured]] for i in range(rows)]
+    blocks = [Block(made[i : i + 4], f"block {i}") for i in range(0, rows, 4)]
+    return Table("pieces", "Pieces", "Measures.", columns, blocks, [], ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "measured", "printed", "note"),
+    [
+        (12, 8, 12, ""),
+        (44, 12, 12, "Printed are 12 of 44 rows, those with a value of this run"),
+        (44, 44, 8, "Printed are 8 of 44 rows, the first 1 of each group"),
+    ],
+)
+def test_a_table_of_too_many_pages_leaves_out_rows_without_a_value_first(rows, measured, printed, note):
+    text = latex(many_columns(rows, measured))
+    shown = [*dict.fromkeys(re.findall(r"^(r\d+) &", text, re.MULTILINE))]
+    assert len(shown) == printed
+    assert ("Printed are" in text) == bool(note)
+    assert note in text
+    assert text.count(r"\begin{table*}") <= 2
+
+
+@NEEDS_LATEX
+def test_rows_of_a_page_are_scaled_before_any_is_left_out(tmp_path):
+    columns = [Column("row", numeric=False), *(Column(f"value {i}") for i in range(14))]
+    blocks = [Block([[Cell(f"r{b}x{i}"), *14 * [Cell("12.3")]] for i in range(5)], f"block {b}") for b in range(7)]
+    table = Table("statistics", "Statistics", "Measures.", columns, blocks, [], ())
+    text = latex(table)
+    assert len({*re.findall(r"^(r\dx\d) &", text, re.MULTILINE)}) == 35
+    assert "Printed are" not in text
+    write_table_files(table, [tmp_path / "statistics.tex"])
+    for paper in PAPERS:
+        wrong, pages = compiled(tmp_path, ["statistics"], paper)
+        assert wrong == []
+        assert pages["statistics"] <= 2
+
+
 def test_of_a_caption_of_thousands_of_words_the_first_are_printed_and_their_number():
     cells = [
         Cell(" ".join(f"{letter}{place}" for place in range(number))) for letter, number in (("x", 5000), ("y", 99))

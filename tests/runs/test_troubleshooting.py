@@ -69,7 +69,7 @@ class Run:
         return self.output.read_text()
 
     def locks_its_output(self) -> bool:
-        """Whether a lock names what it makes: Snakemake locks inputs first, and a lock is empty before it is written."""
+        """Whether a lock names what it makes. Inputs are locked before, and a lock is empty at first."""
         return any(IMAGES in lock.read_text() for lock in self.folder.glob(".snakemake/locks/*.output.lock"))
 
     def killed(self) -> None:

@@ -33,8 +33,10 @@ Draw = Callable[[float], Figure]
 Points = Mapping[float, Measured | None]
 # Style of lines that show no data, for example the line at 0.
 FAINT: dict[str, Any] = {"color": "#888888", "linewidth": 0.6}
-# Width of the line or marker beside a legend's text, with the space around it, in heights of letters.
-HANDLE = 4.5
+# Width of a line beside a legend's text, in heights of letters: the longest dashes show beside a marker. The second
+# includes the space around it.
+HANDLE = 3.6
+HANDLE_AND_SPACE = HANDLE + 2.1
 # Letters of a title that fit on an inch.
 LINE = 14
 
@@ -138,12 +140,12 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 def legend(figure: Figure, style: Style, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """Draw a legend above all panels, with as many entries in a row as fit."""
     width = figure.get_figwidth()
-    widest = HANDLE * style.small_size / 72 + max(
+    widest = HANDLE_AND_SPACE * style.small_size / 72 + max(
         (text_width(label, style.small_size) for label in labels), default=0.0
     )
     columns = max(1, min(len(labels), int(width / widest)))
     columns = -(-len(labels) // -(-len(labels) // columns)) if labels else 1
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=2.4, columnspacing=1.0)
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=HANDLE, columnspacing=1.0)
 
 
 def lay_out(figure: Figure) -> None:

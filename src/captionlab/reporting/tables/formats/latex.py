@@ -2,7 +2,8 @@
 
 A float cannot break across pages, and longtable does not work on a page with two columns. So a wide table is cut into
 panels of columns and a long table is cut between rows, with as many floats as pages need, but not more than PAGES. A
-tabular that is still too wide is scaled down.
+tabular that is still too wide is scaled down. A table of more pages has smaller letters, then no rows without a value
+of this run, then only the first rows of each block.
 """
 
 import math
@@ -13,12 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
-from captionlab.reporting.tables.render import Cell, Table, groups_of, notes_of, panels_of, remarks_of
+from captionlab.reporting.tables.render import MISSING, Cell, Table, groups_of, notes_of, panels_of, remarks_of
 from captionlab.reporting.tables.shortening import shortened
 from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
+# The same where a tabular is scaled down to letters of 7 pt, and the lines of the page that it then takes: 85 %.
+SMALL_ROWS, SCALED = 44.0, 36.5
 PAGES = 2  # the most pages of a table
 # Characters of \small per line: across the page, and in a column.
 ACROSS, COLUMN = 76, 46
@@ -74,12 +77,9 @@ def pictures_of(table: Table) -> dict[str, bytes]:
 def latex(table: Table) -> str:
     """Return the floats of a table with booktabs rules. Comments name required packages and how it was made.
 
-    A table that is longer than PAGES has the first rows of each block, and a note that names the CSV.
+    A table that is longer than PAGES leaves out rows, and a note names the CSV that has them.
     """
-    table = _printable(table)
-    limits = [*_limits(table)]
-    first = bisect_left(limits, True, key=lambda limit: len(_Layout(_first_rows(table, *limit)).floats) <= PAGES)
-    layout = _Layout(_first_rows(table, *limits[min(first, len(limits) - 1)]))
+    layout = _layout(_printable(table))
     return template("table.tex.jinja", tex=_cell, wrapped=_wrapped).render(
         table=layout.table,
         shape=layout.shape,
@@ -89,6 +89,34 @@ def latex(table: Table) -> str:
         pictures=pictures_of(layout.table),
         floats=layout.floats,
     )
+
+
+def _layout(table: Table) -> "_Layout":
+    """Return the most complete layout of at most PAGES."""
+    measured = _kept(table, [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks])
+    for shown, rows in ((table, ROWS), (table, SMALL_ROWS), (_noted(measured, table), SMALL_ROWS)):
+        layout = _Layout(shown, rows)
+        if len(layout.floats) <= PAGES:
+            return layout
+    limits = [*_limits(measured)]
+
+    def shorter(limit: tuple[int, int]) -> _Layout:
+        return _Layout(_noted(_first_rows(measured, *limit), table, limit[0]), SMALL_ROWS)
+
+    first = bisect_left(limits, True, key=lambda limit: len(shorter(limit).floats) <= PAGES)
+    return shorter(limits[min(first, len(limits) - 1)])
+
+
+def _is_measured(table: Table, row: Sequence[Cell]) -> bool:
+    """Return whether a row has a text beside its heading that is not a published value."""
+    cells = zip(row[1:], table.columns[1:], strict=True)
+    return any(cell.text not in ("", MISSING) for cell, column in cells if not column.of_paper)
+
+
+def _kept(table: Table, rows: Sequence[Sequence[Sequence[Cell]]]) -> Table:
+    """Return a table with these rows of its blocks, without empty blocks. The table itself if there is no row."""
+    blocks = [replace(block, rows=kept) for block, kept in zip(table.blocks, rows, strict=True) if kept]
+    return replace(table, blocks=blocks) if blocks else table
 
 
 def _printable(table: Table) -> Table:
@@ -131,21 +159,27 @@ def _limits(table: Table) -> Iterator[tuple[int, int]]:
 
 
 def _first_rows(table: Table, rows: int, blocks: int) -> Table:
-    """Return a table with the first rows of its first blocks. If rows are left out, a note says so."""
-    kept = [replace(block, rows=block.rows[:rows]) for block in table.blocks[:blocks]]
-    every, printed = (sum(len(block.rows) for block in of) for of in (table.blocks, kept))
+    """Return a table with the first rows of its first blocks."""
+    return replace(table, blocks=[replace(block, rows=block.rows[:rows]) for block in table.blocks[:blocks]])
+
+
+def _noted(shown: Table, whole: Table, rows: int | None = None) -> Table:
+    """Return a table with a note on the rows that it leaves out, if it does; each block has at most `rows` of them."""
+    printed, every = (sum(len(block.rows) for block in table.blocks) for table in (shown, whole))
     if printed == every:
-        return table
-    which = f"the first {rows} of each group" if len(table.blocks) > 1 else "the first"
-    note = f"Printed are {printed} of {every} rows, {which}; {table.name}.csv has all."
-    return replace(table, blocks=kept, footnotes=[*table.footnotes, note])
+        return shown
+    which = "those with a value of this run"
+    if rows is not None:
+        which = f"the first {rows} of each group" if len(whole.blocks) > 1 else "the first"
+    note = f"Printed are {printed} of {every} rows, {which}; {whole.name}.csv has all."
+    return replace(shown, footnotes=[*whole.footnotes, note])
 
 
 class _Layout:
     """A table with its caption, its shape, and the parts that stand on each page."""
 
-    def __init__(self, table: Table):
-        self.table, self.shape = table, _Shape(table)
+    def __init__(self, table: Table, rows: float):
+        self.table, self.shape = table, _Shape(table, rows)
         numbered = _NUMBERED.fullmatch(table.title)
         title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
         self.caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
@@ -212,8 +246,8 @@ class _Tabular:
 
     @property
     def height(self) -> float:
-        """The lines of the page that the tabular takes."""
-        return 0.95 * sum(row.height for row in self.rows) + self.panel.height + 2
+        """The lines of the page that the tabular takes, scaled down if it is high."""
+        return min(0.95 * sum(row.height for row in self.rows) + self.panel.height + 2, SCALED)
 
     def blocks(self) -> Iterator[tuple[tuple[str, str], list[_Row]]]:
         """Yield heading and picture of each block with its rows."""
@@ -238,8 +272,8 @@ class _Shape:
     detail = 24  # characters in a line of small text below a number
     long_heading = 2 * SHORT  # characters of a block's heading from which it is broken into lines
 
-    def __init__(self, table: Table):
-        self.table = table
+    def __init__(self, table: Table, longest: float):
+        self.table, self.longest = table, longest
         cells = [cell for block in table.blocks for row in block.rows for cell in row]
         narrow = len(table.columns) <= 4 and not pictures_of(table) and all(len(cell.text) <= SHORT for cell in cells)
         self.environment, self.characters = ("table", COLUMN) if narrow else ("table*", ACROSS)
@@ -258,7 +292,7 @@ class _Shape:
                 for place, row in enumerate(block.rows):
                     height = max(self._height(row[index], panel.widths.get(index)) for index in columns)
                     rows.append(_Row(heading, row, height + (0 if place else tall)))
-            for held in _cut(rows):
+            for held in _cut(rows, self.longest):
                 yield _Tabular(panel, held)
 
     def _panel(self, columns: Sequence[int]) -> _Panel:
@@ -297,17 +331,17 @@ class _Shape:
         return 1.0 + (0.75 * math.ceil(len(cell.detail) / self.detail) if self.stacked else 0.0)
 
 
-def _cut(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
-    """Yield as many rows at a time as a page holds, without cutting short blocks.
+def _cut(rows: Sequence[_Row], longest: float) -> Iterator[Sequence[_Row]]:
+    """Yield as many rows at a time as `longest` lines hold, without cutting short blocks.
 
     Without rows, yields one empty sequence.
     """
     start = 0
-    while start < len(rows) - 1 and sum(row.height for row in rows[start:]) > ROWS:
+    while start < len(rows) - 1 and sum(row.height for row in rows[start:]) > longest:
         heights = list(accumulate(row.height for row in rows[start:]))
-        end = start + max(1, sum(height <= ROWS for height in heights))
+        end = start + max(1, sum(height <= longest for height in heights))
         block = next((place for place in range(end, start, -1) if rows[place].block != rows[place - 1].block), end)
-        end = block if heights[block - start - 1] > ROWS / 2 else end
+        end = block if heights[block - start - 1] > longest / 2 else end
         yield rows[start:end]
         start = end
     yield rows[start:]
