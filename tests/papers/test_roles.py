@@ -370,6 +370,20 @@ def test_captions_without_words_have_no_perplexity():
     assert found["fluency"].to_pylist() == [[-6.0, 4.0], [0.0, 0.0]]
 
 
+def test_a_captioner_that_says_nothing_has_no_row_of_perplexity(results):
+    silent = measures([(0, 0, 0, None, 0, 0)] * len(IMAGES))
+    job = Job("u-1", evaluation="main", decoding="greedy", splits={"toy": "test"})
+    tables = (table(ALIGNMENT, alignment("u-1")), table(NLG, nlg(0.3)), silent, tagged(speak(3)))
+    found = {**results, "u-1": captioner_results(job, SCORERS, 3, *tables)}
+    values, differences = [*value_rows(ROLES, found)], [*difference_rows(ROLES, found, "CE", PARENTS, {})]
+    measured_of = {role: {row["measure"] for row in values if row["subject"] == role} for role in ROLES}
+    assert measured_of["CE"] - measured_of["UNITER"] == {"perplexity"}
+    assert "perplexity" in {row["measure"] for row in differences if row["subject"] != "UNITER"}
+    assert "perplexity" not in {row["measure"] for row in differences if row["subject"] == "UNITER"}
+    numbers = [row[name] for row in values for name in ("value", "ci_low", "ci_high")]
+    assert np.isfinite(numbers).all()
+
+
 def test_shares_of_patterns():
     def row(source, model, role, rank, start, whole):
         return {"corpus": "toy", "source": source, "model": model, "role": role, "rank": rank, "start": start, "whole": whole, "n": 50}  # fmt: skip  # noqa: E501

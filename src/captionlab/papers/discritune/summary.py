@@ -10,7 +10,6 @@ Experiments:
 * Groups of variants: how much each part of the finetuning contributes, over seeds.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -336,14 +335,11 @@ def fluency_rows(results: Mapping[str, Results], cast: Cast) -> Iterator[dict[st
 
     A non-inferiority is the margin minus the difference. It is above 0 if the captions are worse by less than the
     margin, which is SIMILAR of the parent's perplexity, or ONE_OF_A_HUNDRED of captions that repeat themselves. A pair
-    has no row if a captioner was not evaluated. A perplexity has no row either if it or its interval is not finite: a
-    resample in which no caption has a known word has no perplexity.
+    has no row if a captioner was not evaluated, or has no perplexity because no caption has a known word.
     """
     for label, parent, pairs in cast.pairs(results):
         roles = {one: cast.trainings[one] for one in (parent, label)}
         for found in difference_rows(roles, results, parent, cast.origins, {}):
-            if not all(math.isfinite(found[end]) for end in ("difference", "ci_low", "ci_high")):
-                continue
             yield {**found, "experiment": "fluency"}
             corpus, measure = found["corpus"], found["measure"]
             of_parents = [results[origin][corpus, measure, None].value for _, origin in pairs]

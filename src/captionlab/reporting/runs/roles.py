@@ -26,9 +26,10 @@ Results = Mapping[ResultKey, Result]
 def corpus_perplexity(sums: np.ndarray, captions: np.ndarray) -> np.ndarray:
     """Return perplexities (...) from sums (..., 2) of log10-probabilities and of predicted words.
 
-    Sentence ends count as predicted words.
+    Sentence ends count as predicted words. Without predicted words, a perplexity is not a number.
     """
-    return 10.0 ** (-sums[..., 0] / sums[..., 1])
+    predicted = np.where(sums[..., 1] > 0, sums[..., 1], np.nan)
+    return 10.0 ** (-sums[..., 0] / predicted)
 
 
 FLUENCY_METRICS = {
@@ -103,9 +104,20 @@ def _origin(captioner: str, reference: Sequence[str], parents: Mapping[str, str 
 
 
 def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[ResultKey]:
-    """Return the places that all these captioners have, in the order of the first captioner."""
+    """Return the places that all these captioners have, in the order of the first captioner.
+
+    A measure is left out if its value or a resampled value is not a number, such as the perplexity of empty captions.
+    """
     first, *others = captioners
-    return [place for place in results[first] if all(place in results[other] for other in others)]
+    return [
+        place
+        for place, result in results[first].items()
+        if _is_defined(result) and all(place in results[name] and _is_defined(results[name][place]) for name in others)
+    ]
+
+
+def _is_defined(result: Result) -> bool:
+    return bool(np.isfinite(result.value) and np.isfinite(result.resampled).all())
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
