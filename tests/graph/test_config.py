@@ -170,6 +170,12 @@ def test_the_example_is_accepted():
     ("path", "value", "sentence"),
     [
         ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
+        ("seed", ..., "the top level lacks the key seed; a config on top of another is named after it"),
+        (
+            "evaluations.main.evaluation_split",
+            "val",
+            "has no key 'evaluation_split'; it is a key of a corpus; known keys",
+        ),
         ("checkpoints", {"step": 1}, "checkpoints has no key 'step'; did you mean 'steps'?"),
         ("checkpoints", {"steps": 0}, "checkpoints.steps is 0; it must be above 0"),
         ("checkpoints", {"seconds": 0}, "checkpoints.seconds is 0; it must be above 0"),

@@ -104,7 +104,7 @@ def test_a_parameter_is_named_with_both_values(finished):
 def test_files_are_named(finished):
     (finished / "given.txt").write_text("another")
     os.utime(finished / "given.txt")
-    assert why("lr=0.1", "code=x") == {"train": (), "score": (), "collect": ("another content: given.txt",)}
+    assert why("lr=0.1", "code=x") == {"train": (), "score": (), "collect": ("newer or changed: given.txt",)}
     (finished / "results/a.csv").unlink()
     assert why("lr=0.1", "code=x", "--", "results/a.csv") == {"train": ("results/a.csv is not there",)}
 

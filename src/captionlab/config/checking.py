@@ -35,6 +35,7 @@ PLAIN = {
     "unique": "is {value}; something in it is there twice",
 }
 NULL = "has no value, and no --configfile before it has one to take away; write one or drop the key"
+ON_TOP = "; a config on top of another is named after it, as in --configfile config/config.yaml mine.yaml"
 NONE_OF_THEM = "which is none of the values that may stand there (config/README.md)"
 # Sections whose blocks ask for metrics.
 EVALUATED = ("evaluations", "judgements")
@@ -88,7 +89,7 @@ def _said(config: Block, where: str, place: KeyPath, error: ErrorDetails) -> Ite
     elif kind == "reference":
         yield f"{where} {context['sentence']}"
     elif kind == "missing":
-        yield f"{parent} lacks the key {place[-1]}"
+        yield f"{parent} lacks the key {place[-1]}{'' if place[:-1] else ON_TOP}"
     elif kind == "extra_forbidden":
         yield f"{parent} has no key {str(place[-1])!r}{_meant(config, place)}"
     elif value is None:
@@ -150,9 +151,19 @@ def _meant(config: Block, place: KeyPath) -> str:
     meant = hint(str(place[-1]), keys, "known keys:")
     if len(place) == 1 or place[0] in EVALUATED:
         meant = known_metric(str(place[-1])) or meant
+    if place[0] == "evaluations" and _is_of_corpora(config, str(place[-1])):
+        meant = f"it is a key of a corpus; {meant}"
     if place[0] in EVALUATED and block[place[-1]] is True and meant not in KNOWN.values():
         meant = f"{COMMANDS}; {meant}"
     return f"{others}; {meant}"
+
+
+def _is_of_corpora(config: Block, key: str) -> bool:
+    """Return whether a reader of the config's corpora can have a key."""
+    readers = (
+        alternatives(type_at(config, ("corpora", name)), block)[1] for name, block in config.get("corpora", {}).items()
+    )
+    return any(key in _keys(model) for cases in readers for model in cases.values())
 
 
 def _keys(model: Any) -> list[str]:

@@ -122,7 +122,7 @@ def _why(job: Any, folder: Path) -> list[str]:
     if reason.params_changed:
         words += _changes(job, folder) or ["its parameters"]
     if inputs := sorted(map(_shown, reason.updated_input - reason.updated_input_run)):
-        words.append(f"another content: {', '.join(inputs[:SHOWN])}")
+        words.append(f"newer or changed: {', '.join(inputs[:SHOWN])}")
     if reason.input_changed:
         words.append("it reads other files")
     if reason.code_changed or reason.software_stack_changed:
