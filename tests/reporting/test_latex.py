@@ -124,7 +124,8 @@ def many_columns(rows: int, measured: int) -> Table:
     values = {True: [Cell("12.3"), Cell("45.6")], False: [Cell("\N{EN DASH}"), Cell("45.6")]}
     made = [[Cell(f"r{i}"), *12 * values[i < measured]] for i in range(rows)]
     blocks = [Block(made[i : i + 4], f"block {i}") for i in range(0, rows, 4)]
-    return Table("pieces", "Pieces", "Measures.", columns, blocks, [], ())
+    notes = [f"remark {i} {30 * 'word '}" for i in range(8)]
+    return Table("pieces", "Pieces", "Measures.", columns, blocks, [], (), notes)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,7 @@ def test_a_table_of_too_many_pages_leaves_out_rows_without_a_value_first(rows, m
     assert ("Printed are" in text) == bool(note)
     assert note in text
     assert text.count(r"\begin{table*}") <= 2
+    assert re.findall(r"remark (\d)", text) == [*"01234567"]
 
 
 @NEEDS_LATEX

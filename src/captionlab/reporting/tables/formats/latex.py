@@ -20,9 +20,10 @@ from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
-# The same where a tabular is scaled down to letters of 7 pt, and the lines of the page that it then takes: 85 %.
+# In small letters, of 7 pt, a page has SMALL_ROWS such lines. A tabular is scaled down to at most 85 % of a page.
 SMALL_ROWS, SCALED = 44.0, 36.5
 PAGES = 2  # the most pages of a table
+CONTINUED = 2.0  # lines of the heading of a page that continues a table
 # Characters of \small per line: across the page, and in a column.
 ACROSS, COLUMN = 76, 46
 # Texts longer than this are broken into lines.
@@ -94,14 +95,14 @@ def latex(table: Table) -> str:
 def _layout(table: Table) -> "_Layout":
     """Return the most complete layout of at most PAGES."""
     measured = _kept(table, [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks])
-    for shown, rows in ((table, ROWS), (table, SMALL_ROWS), (_noted(measured, table), SMALL_ROWS)):
-        layout = _Layout(shown, rows)
+    for shown, small in ((table, False), (table, True), (_noted(measured, table), True)):
+        layout = _Layout(shown, small)
         if len(layout.floats) <= PAGES:
             return layout
     limits = [*_limits(measured)]
 
     def shorter(limit: tuple[int, int]) -> _Layout:
-        return _Layout(_noted(_first_rows(measured, *limit), table, limit[0]), SMALL_ROWS)
+        return _Layout(_noted(_first_rows(measured, *limit), table, limit[0]), small=True)
 
     first = bisect_left(limits, True, key=lambda limit: len(shorter(limit).floats) <= PAGES)
     return shorter(limits[min(first, len(limits) - 1)])
@@ -176,10 +177,13 @@ def _noted(shown: Table, whole: Table, rows: int | None = None) -> Table:
 
 
 class _Layout:
-    """A table with its caption, its shape, and the parts that stand on each page."""
+    """A table with its caption, its shape, and the parts that stand on each page.
 
-    def __init__(self, table: Table, rows: float):
-        self.table, self.shape = table, _Shape(table, rows)
+    In small letters, more rows stand on a page, intervals stand beside their values, and notes below every panel.
+    """
+
+    def __init__(self, table: Table, small: bool):
+        self.table, self.shape = table, _Shape(table, small)
         numbered = _NUMBERED.fullmatch(table.title)
         title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
         self.caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
@@ -187,21 +191,24 @@ class _Layout:
         notes += map(escape_latex, remarks_of(table))
         notes += [f"As in {escape_latex(numbered['where'])}."] if numbered else []
         characters = self.shape.characters
-        parts: list[_Note | _Tabular] = [*self.shape.tabulars(), *(_Note(note, characters) for note in notes)]
-        self.floats = _floats(parts, len(self.caption) / characters + 2)
+        caption, tabulars = len(self.caption) / characters + 2, [*self.shape.tabulars()]
+        parts = [_Note(note, small, characters) for note in notes]
+        self.floats = _floats(tabulars, parts, caption) if small else _floats([*tabulars, *parts], [], caption)
 
 
 @dataclass(frozen=True)
 class _Note:
-    """A note below a table, as LaTeX, and how many characters a line has."""
+    """A note below a table, as LaTeX, in small letters or not, and how many characters of \\small a line has."""
 
     note: str
+    small: bool
     characters: int
 
     @property
     def height(self) -> float:
         """The lines of the page that the note takes."""
-        return 0.85 * math.ceil(len(self.note) / self.characters) + 0.1
+        size = 0.75 if self.small else 1.0
+        return 0.85 * size * math.ceil(size * len(self.note) / self.characters) + 0.1
 
 
 @dataclass(frozen=True)
@@ -255,14 +262,30 @@ class _Tabular:
             yield block, list(rows)
 
 
-def _floats(parts: Sequence[_Note | _Tabular], caption: float) -> list[list[_Note | _Tabular]]:
-    """Return the parts that stand on each page together; the caption is on the first page."""
+def _floats(
+    parts: Sequence[_Note | _Tabular], fillers: Sequence[_Note], caption: float
+) -> list[list[_Note | _Tabular]]:
+    """Return the parts that stand on each page together; the caption is on the first page.
+
+    `fillers` follow in order, from the first page that has room for them.
+    """
     pages: list[list[_Note | _Tabular]] = [[]]
+    heights = [caption]
     for part in parts:
-        if pages[-1] and caption + sum(one.height for one in pages[-1]) + part.height > PAGE:
+        if pages[-1] and heights[-1] + part.height > PAGE:
             pages.append([])
-            caption = 2.0
+            heights.append(CONTINUED)
         pages[-1].append(part)
+        heights[-1] += part.height
+    at = 0
+    for note in fillers:
+        while heights[at] + note.height > PAGE and pages[at]:
+            at += 1
+            if at == len(pages):
+                pages.append([])
+                heights.append(CONTINUED)
+        pages[at].append(note)
+        heights[at] += note.height
     return pages
 
 
@@ -272,13 +295,13 @@ class _Shape:
     detail = 24  # characters in a line of small text below a number
     long_heading = 2 * SHORT  # characters of a block's heading from which it is broken into lines
 
-    def __init__(self, table: Table, longest: float):
-        self.table, self.longest = table, longest
+    def __init__(self, table: Table, small: bool):
+        self.table, self.longest = table, SMALL_ROWS if small else ROWS
         cells = [cell for block in table.blocks for row in block.rows for cell in row]
         narrow = len(table.columns) <= 4 and not pictures_of(table) and all(len(cell.text) <= SHORT for cell in cells)
         self.environment, self.characters = ("table", COLUMN) if narrow else ("table*", ACROSS)
         # Intervals stand below their values, or beside them if the table is too long for that.
-        self.stacked = sum(len(block.rows) for block in table.blocks) <= 12
+        self.stacked = not small and sum(len(block.rows) for block in table.blocks) <= 12
 
     def tabulars(self) -> Iterator[_Tabular]:
         """Yield panels of columns, each cut between rows if it is longer than a page."""
