@@ -20,8 +20,8 @@ from captionlab.reporting.templates import template
 
 # Lines that the rows of a tabular may take, and lines of a float in total. A page of an article has 43 at 10 pt.
 ROWS, PAGE = 36.0, 47.0
-# In small letters, of 7 pt, a page has SMALL_ROWS such lines. A tabular is scaled down to at most 85 % of a page.
-SMALL_ROWS, SCALED = 44.0, 36.5
+# The same in small letters, of 7 pt, and the lines of a tabular that is scaled down to 85 % of a page.
+SMALL_ROWS, SMALL_PAGE, SCALED = 44.0, 43.5, 36.5
 PAGES = 2  # the most pages of a table
 CONTINUED = 2.0  # lines of the heading of a page that continues a table
 # Characters of \small per line: across the page, and in a column.
@@ -193,7 +193,10 @@ class _Layout:
         characters = self.shape.characters
         caption, tabulars = len(self.caption) / characters + 2, [*self.shape.tabulars()]
         parts = [_Note(note, small, characters) for note in notes]
-        self.floats = _floats(tabulars, parts, caption) if small else _floats([*tabulars, *parts], [], caption)
+        if small:
+            self.floats = _floats(tabulars, parts, caption, SMALL_PAGE)
+        else:
+            self.floats = _floats([*tabulars, *parts], [], caption, PAGE)
 
 
 @dataclass(frozen=True)
@@ -263,23 +266,23 @@ class _Tabular:
 
 
 def _floats(
-    parts: Sequence[_Note | _Tabular], fillers: Sequence[_Note], caption: float
+    parts: Sequence[_Note | _Tabular], fillers: Sequence[_Note], caption: float, full: float
 ) -> list[list[_Note | _Tabular]]:
-    """Return the parts that stand on each page together; the caption is on the first page.
+    """Return the parts that stand on each page together; the caption is on the first page, and `full` lines on a page.
 
     `fillers` follow in order, from the first page that has room for them.
     """
     pages: list[list[_Note | _Tabular]] = [[]]
     heights = [caption]
     for part in parts:
-        if pages[-1] and heights[-1] + part.height > PAGE:
+        if pages[-1] and heights[-1] + part.height > full:
             pages.append([])
             heights.append(CONTINUED)
         pages[-1].append(part)
         heights[-1] += part.height
     at = 0
     for note in fillers:
-        while heights[at] + note.height > PAGE and pages[at]:
+        while heights[at] + note.height > full and pages[at]:
             at += 1
             if at == len(pages):
                 pages.append([])
