@@ -159,11 +159,9 @@ def _meant(config: Block, place: KeyPath) -> str:
 
 
 def _is_of_corpora(config: Block, key: str) -> bool:
-    """Return whether a reader of the config's corpora can have a key."""
-    readers = (
-        alternatives(type_at(config, ("corpora", name)), block)[1] for name, block in config.get("corpora", {}).items()
-    )
-    return any(key in _keys(model) for cases in readers for model in cases.values())
+    """Return whether a corpus of any reader can have a key."""
+    _, readers = alternatives(type_at(config, ("corpora", "any")), {})
+    return any(key in _keys(model) for model in readers.values())
 
 
 def _keys(model: Any) -> list[str]:

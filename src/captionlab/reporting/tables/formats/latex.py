@@ -94,7 +94,7 @@ def latex(table: Table) -> str:
 
 def _layout(table: Table) -> "_Layout":
     """Return the most complete layout of at most PAGES."""
-    measured = _kept(table, [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks])
+    measured = _measured(table)
     for shown, small in ((table, False), (table, True), (_noted(measured, table), True)):
         layout = _Layout(shown, small)
         if len(layout.floats) <= PAGES:
@@ -108,16 +108,20 @@ def _layout(table: Table) -> "_Layout":
     return shorter(limits[min(first, len(limits) - 1)])
 
 
+def _measured(table: Table) -> Table:
+    """Return a table without rows that have no value of this run; the table itself if it has no other rows.
+
+    A table with pictures stays whole, because the names of pictures follow from the order of blocks.
+    """
+    rows = [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks]
+    blocks = [replace(block, rows=kept) for block, kept in zip(table.blocks, rows, strict=True) if kept]
+    return replace(table, blocks=blocks) if blocks and not pictures_of(table) else table
+
+
 def _is_measured(table: Table, row: Sequence[Cell]) -> bool:
     """Return whether a row has a text beside its heading that is not a published value."""
     cells = zip(row[1:], table.columns[1:], strict=True)
     return any(cell.text not in ("", MISSING) for cell, column in cells if not column.of_paper)
-
-
-def _kept(table: Table, rows: Sequence[Sequence[Sequence[Cell]]]) -> Table:
-    """Return a table with these rows of its blocks, without empty blocks. The table itself if there is no row."""
-    blocks = [replace(block, rows=kept) for block, kept in zip(table.blocks, rows, strict=True) if kept]
-    return replace(table, blocks=blocks) if blocks else table
 
 
 def _printable(table: Table) -> Table:
