@@ -43,6 +43,7 @@ def faults(shared_data) -> Path:
 @pytest.fixture
 def read(tmp_path, faults):
     """Read a corpus of a folder of faults; gives the rows of each table."""
+    log_counts()  # those of earlier tests in this process
 
     def read(folder: str, config: dict) -> dict[str, list[dict]]:
         outputs = {table: tmp_path / f"{table}.parquet" for table in TABLES}
