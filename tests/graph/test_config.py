@@ -170,7 +170,7 @@ def test_the_example_is_accepted():
     ("path", "value", "sentence"),
     [
         ("corpara", {}, "the top level has no key 'corpara'; did you mean 'corpora'?"),
-        ("seed", ..., "the top level lacks the key seed; a config on top of another is named after it"),
+        ("seed", ..., "the top level lacks the key seed; if this config goes on top of another, name both"),
         (
             "evaluations.main.evaluation_split",
             "val",

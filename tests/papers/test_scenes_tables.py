@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from functools import partial
 from statistics import fmean, pstdev
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ from captionlab.jobs.provenance import device_name
 from captionlab.papers.scenes.ablation import ablation_table, compared, shift_rows
 from captionlab.papers.scenes.attention import attention_rows, drawing_tokens, special_rows
 from captionlab.papers.scenes.captions import METRICS, Change, Example, drawn_examples
-from captionlab.papers.scenes.figures import compared_words, draw_captions, draw_changes
+from captionlab.papers.scenes.figures import compared_words, draw_captions, draw_changes, draw_splits
 from captionlab.papers.scenes.objects import (
     contrast_rows,
     correlation_interval,
@@ -814,6 +815,21 @@ def test_a_captioner_has_the_same_colour_in_all_figures(reported):
     of_splits = {to_hex(line.get_color()) for axis in figures["scenes_figure12_splits"].axes for line in axis.lines}
     assert len(of_splits) == 2
     assert not of_splits & {*boxes.values()}
+
+
+def test_no_density_of_figure_12_is_cut():
+    spread = {ROLES[0]: 0.1, ROLES[1]: 0.01}  # the second panel is ten times as high
+    drawn_of = {
+        role: [
+            SimpleNamespace(after=0.5 + width * z, changed=False, split=split)
+            for z in (-1, 0, 0.5, 1)
+            for split in "ab"
+        ]
+        for role, width in spread.items()
+    }
+    for axis in draw_splits(drawn_of, "a", STYLE, 6.3).axes:
+        assert axis.get_ylim()[0] == 0
+        assert max(line.get_ydata().max() for line in axis.lines) < axis.get_ylim()[1]
 
 
 def test_figure_10_names_lines_where_they_end(reported, values):

@@ -1,6 +1,7 @@
 """Tables in LaTeX: compiled in papers of one and of two columns, nothing wider than its line or longer than a page."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,15 @@ def test_a_table_of_too_many_pages_leaves_out_rows_without_a_value_first(rows, m
     assert note in text
     assert text.count(r"\begin{table*}") <= 2
     assert re.findall(r"remark (\d)", text) == [*"01234567"]
+
+
+def test_the_first_rows_with_a_value_are_called_that():
+    table = many_columns(176, 176)
+    blocks = [Block([*many_columns(4, 0).blocks[0].rows, *block.rows], block.heading) for block in table.blocks]
+    text = latex(replace(table, blocks=blocks))
+    shown = [*dict.fromkeys(re.findall(r"^(r\d+) &", text, re.MULTILINE))]
+    assert "r0" in shown
+    assert f"of {8 * 44} rows, the first 1 of each group with a value of this run" in text
 
 
 @NEEDS_LATEX

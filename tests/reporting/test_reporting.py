@@ -416,6 +416,17 @@ def test_collect_copies_flat_and_links_every_table(tmp_path):
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
+def test_the_index_describes_a_page_of_cards_by_its_description(tmp_path):
+    files = '<p class="files">This table as <a href="claims.csv">csv</a>.</p>'
+    page = f'<title>Claims</title>{files}<p class="description">What papers claim.</p>'
+    (tmp_path / "claims.html").write_text(page)
+    (tmp_path / "claims.csv").write_text("a\n1\n")
+    collect([tmp_path / "claims.csv", tmp_path / "claims.html"], tmp_path / "tables")
+    index = (tmp_path / "tables" / "index.html").read_text()
+    assert "What papers claim.</p>" in index
+    assert "This table as" not in index
+
+
 def test_the_index_begins_with_how_many_conditions_of_validity_are_met(tmp_path):
     table = validity_table([Finding("variety", "base", 0.6, None, 9, "images")], [], PROVENANCE)
     for render, ending in ((csv_text, "csv"), (html, "html")):

@@ -35,7 +35,7 @@ PLAIN = {
     "unique": "is {value}; something in it is there twice",
 }
 NULL = "has no value, and no --configfile before it has one to take away; write one or drop the key"
-ON_TOP = "; a config on top of another is named after it, as in --configfile config/config.yaml mine.yaml"
+ON_TOP = "; if this config goes on top of another, name both, as in --configfile config/config.yaml mine.yaml"
 NONE_OF_THEM = "which is none of the values that may stand there (config/README.md)"
 # Sections whose blocks ask for metrics.
 EVALUATED = ("evaluations", "judgements")
@@ -151,9 +151,9 @@ def _meant(config: Block, place: KeyPath) -> str:
     meant = hint(str(place[-1]), keys, "known keys:")
     if len(place) == 1 or place[0] in EVALUATED:
         meant = known_metric(str(place[-1])) or meant
-    if place[0] == "evaluations" and _is_of_corpora(config, str(place[-1])):
+    if place[0] == "evaluations" and len(place) == 3 and _is_of_corpora(config, str(place[-1])):
         meant = f"it is a key of a corpus; {meant}"
-    if place[0] in EVALUATED and block[place[-1]] is True and meant not in KNOWN.values():
+    elif place[0] in EVALUATED and block[place[-1]] is True and meant not in KNOWN.values():
         meant = f"{COMMANDS}; {meant}"
     return f"{others}; {meant}"
 

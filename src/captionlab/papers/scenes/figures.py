@@ -177,10 +177,11 @@ def draw_splits(pairs: Pairs, split: str, style: Style, width: float) -> Figure:
             places = np.linspace(min(values) - reach, max(values) + reach, 100)
             axis.plot(places, density(places), **drawn)
             axis.fill_between(places, density(places), color=look.colour, alpha=0.15, linewidth=0)
-        axis.set(title=role, xlabel="confidence after ablation", ylabel="density", ylim=(0, None))
+        axis.set(title=role, xlabel="confidence after ablation", ylabel="density")
         axis.xaxis.set_major_locator(MaxNLocator(5, prune="both"))  # no number beyond the edge of the figure
         axis.label_outer()
         axis.legend(loc="upper left")
+    axes[0].set_ylim(0, None)  # set after everything is drawn, since all panels share the axis
     return figure
 
 

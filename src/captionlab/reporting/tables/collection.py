@@ -140,7 +140,8 @@ def _tables(directory: Path) -> Iterator[_Entry]:
         formats = [ending for ending in FORMATS if (directory / f"{name}.{ending}").exists()]
         page = directory / f"{name}.html"
         content = page.read_text(encoding="utf-8") if page.exists() else ""
-        title, description = _text_of("title", content) or name, _text_of("caption", content) or _text_of("p", content)
+        title, described = _text_of("title", content) or name, ("caption", 'p class="description"', "p")
+        description = next(filter(None, (_text_of(element, content) for element in described)), "")
         links = {ending: f"{name}.{ending}" for ending in formats}
         sentence = re.split(r"(?<=[.]) (?=[A-Z])", description)[0]
         yield _Entry(name, title, sentence, links["html"] if "html" in links else next(iter(links.values())), links)
@@ -186,7 +187,7 @@ def _cited(citation: str) -> Markup:
     return Markup(re.sub(r"\*(.+?)\*", r"<cite>\1</cite>", str(escape(citation))))
 
 
-def _text_of(tag: str, page: str) -> str:
-    """Return the text of the first element with this tag in a page of `reporting.tables.formats.html`."""
-    found = re.search(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.DOTALL)
+def _text_of(element: str, page: str) -> str:
+    """Return the text of the first element, a tag with or without attributes, in a page of a table."""
+    found = re.search(rf"<{element}(?: [^>]*)?>(.*?)</{element.split()[0]}>", page, re.DOTALL)
     return html.unescape(found[1]) if found else ""

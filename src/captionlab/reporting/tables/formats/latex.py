@@ -12,7 +12,7 @@ import textwrap
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, takewhile
 
 from captionlab.reporting.tables.render import MISSING, Cell, Table, groups_of, notes_of, panels_of, remarks_of
 from captionlab.reporting.tables.shortening import shortened
@@ -109,18 +109,20 @@ def _layout(table: Table) -> "_Layout":
 
 
 def _measured(table: Table) -> Table:
-    """Return a table without rows that have no value of this run; the table itself if it has no other rows.
+    """Return a table without rows that have no value of this run; the table itself if all rows or no rows have one.
 
     A table with pictures stays whole, because the names of pictures follow from the order of blocks.
     """
     rows = [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks]
     blocks = [replace(block, rows=kept) for block, kept in zip(table.blocks, rows, strict=True) if kept]
-    return replace(table, blocks=blocks) if blocks and not pictures_of(table) else table
+    left_out = sum(map(len, rows)) < sum(len(block.rows) for block in table.blocks)
+    return replace(table, blocks=blocks) if blocks and left_out and not pictures_of(table) else table
 
 
 def _is_measured(table: Table, row: Sequence[Cell]) -> bool:
-    """Return whether a row has a text beside its heading that is not a published value."""
-    cells = zip(row[1:], table.columns[1:], strict=True)
+    """Return whether a row has a text beside its headings that is not a published value."""
+    headings = max(1, len([*takewhile(lambda column: not (column.numeric or column.group), table.columns)]))
+    cells = zip(row[headings:], table.columns[headings:], strict=True)
     return any(cell.text not in ("", MISSING) for cell, column in cells if not column.of_paper)
 
 
@@ -176,6 +178,7 @@ def _noted(shown: Table, whole: Table, rows: int | None = None) -> Table:
     which = "those with a value of this run"
     if rows is not None:
         which = f"the first {rows} of each group" if len(whole.blocks) > 1 else "the first"
+        which += " with a value of this run" if _measured(whole) is not whole else ""
     note = f"Printed are {printed} of {every} rows, {which}; {whole.name}.csv has all."
     return replace(shown, footnotes=[*whole.footnotes, note])
 
