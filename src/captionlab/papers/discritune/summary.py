@@ -335,7 +335,8 @@ def fluency_rows(results: Mapping[str, Results], cast: Cast) -> Iterator[dict[st
 
     A non-inferiority is the margin minus the difference. It is above 0 if the captions are worse by less than the
     margin, which is SIMILAR of the parent's perplexity, or ONE_OF_A_HUNDRED of captions that repeat themselves. A pair
-    has no row if a captioner was not evaluated, or if all its captions are empty, in the run or in a resample.
+    has no row if a captioner was not evaluated, and no row of perplexity if all captions of a captioner, or of one of
+    its resamples, are empty.
     """
     for label, parent, pairs in cast.pairs(results):
         roles = {one: cast.trainings[one] for one in (parent, label)}

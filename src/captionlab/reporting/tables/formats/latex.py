@@ -186,7 +186,8 @@ def _noted(shown: Table, whole: Table, rows: int | None = None) -> Table:
 class _Layout:
     """A table with its caption, its shape, and the parts that stand on each page.
 
-    In small letters, more rows stand on a page, intervals stand beside their values, and notes below every panel.
+    In small letters, more rows stand on a page, intervals stand beside their values, and each note stands on the first
+    page that has room for it.
     """
 
     def __init__(self, table: Table, small: bool):
