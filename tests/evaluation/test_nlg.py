@@ -1,4 +1,5 @@
 import contextlib
+import fcntl
 import random
 import subprocess
 import threading
@@ -48,11 +49,15 @@ def made_up_corpus(images=40, seed=0):
     return captions, references
 
 
+def texts_of(captions, references):
+    return [*captions.values(), *(text for of_image in references.values() for text in of_image)]
+
+
 @pytest.fixture(scope="module", params=["found", "bundled"])
 def meteor(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA", "bundled" if request.param == "bundled" else "")
-        with meteor_process() as process:
+        with meteor_process(texts_of(*made_up_corpus())) as process:
             yield process
 
 
@@ -91,7 +96,7 @@ def test_scores_and_corpus_values_are_those_of_pycocoevalcap(scored, theirs):
     rouge, rouges = Rouge().compute_score(*given)
     np.testing.assert_array_equal(rows["rouge_l"], rouges)
     cider, ciders = Cider().compute_score(*given)
-    np.testing.assert_array_equal(rows["cider"], ciders)
+    np.testing.assert_allclose(rows["cider"], ciders, rtol=0, atol=1e-12)
     assert [np.mean(rows["rouge_l"]), np.mean(rows["cider"])] == pytest.approx([rouge, cider], rel=1e-12)
 
 
@@ -124,7 +129,7 @@ def test_judged_captions_have_the_cider_of_pycocoevalcap(meteor):
     )
     expected = dict(zip(rows, Cider().compute_score(*given)[1], strict=True))
     found = score_corpus("base", "toy", captions, references, meteor, judgements)["cider"]
-    assert dict(zip(captions, found, strict=True)) == expected
+    assert dict(zip(captions, found, strict=True)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_summed_statistics_give_the_corpus_values_of_any_resample(scored, theirs):
@@ -252,13 +257,37 @@ def test_cider_of_a_single_image_is_0_with_a_warning(meteor, caplog):
     assert "CIDEr is 0" in caplog.text
 
 
+def test_captions_are_scored_in_parts_with_the_same_scores(scored, meteor, monkeypatch):
+    captions, references, rows = scored
+    monkeypatch.setattr(nlg, "ASKED", 7)
+    monkeypatch.setattr(nlg, "TOGETHER", 7)
+    again = score_corpus("base", "toy", captions, references, meteor)
+    assert (again["meteor"], again["meteor_statistics"]) == (rows["meteor"], rows["meteor_statistics"])
+    np.testing.assert_allclose(again["cider"], rows["cider"], rtol=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="the size of a pipe can be set on Linux alone")
+@pytest.mark.timeout(120)
+def test_the_smallest_pipes_hold_what_meteor_is_asked_and_answers():
+    captions, references = made_up_corpus(60)
+    longer = {image: [text * 20 for text in of_image] for image, of_image in references.items()}
+    with meteor_process(texts_of(captions, longer)) as process:
+        for pipe in (process.stdin, process.stdout):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+        found = score_corpus("base", "toy", captions, longer, process)
+    assert min(found["meteor"]) > 0
+
+
 def test_nothing_is_printed(meteor, capsys):
     score_corpus("base", "toy", *made_up_corpus(3), meteor)
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("dies_at", "place"), [(35, "at image 'image35'"), (80, "to add up the scores")])
+@pytest.mark.parametrize(
+    ("dies_at", "place"),
+    [(2, "at one of the images from 'image50' to 'image74'"), (4, "to add up the scores")],
+)
 def test_a_killed_java_is_an_error_not_a_wait(dies_at, place, monkeypatch):
     asked = []
 
@@ -272,8 +301,9 @@ def test_a_killed_java_is_an_error_not_a_wait(dies_at, place, monkeypatch):
     ask = nlg._write
     monkeypatch.setattr(nlg, "_write", write)
     killed = rf"METEOR failed {place} of 'toy': it ended with signal 9 \(Killed\); memory may have run out"
-    with meteor_process() as meteor, pytest.raises(JavaError, match=killed):
-        score_corpus("base", "toy", *made_up_corpus(80), meteor)
+    asked_of = made_up_corpus(80)
+    with meteor_process(texts_of(*asked_of)) as meteor, pytest.raises(JavaError, match=killed):
+        score_corpus("base", "toy", *asked_of, meteor)
     assert meteor.returncode is not None
 
 
@@ -313,7 +343,8 @@ def test_several_captioners_share_a_table(scored, meteor, tmp_path):
 @pytest.mark.timeout(300)
 def test_two_at_once_do_not_disturb_each_other_and_end():
     corpora = [made_up_corpus(10, seed=1), made_up_corpus(10, seed=2)]
-    with meteor_process() as first, meteor_process() as second:
+    texts = [text for corpus in corpora for text in texts_of(*corpus)]
+    with meteor_process(texts) as first, meteor_process(texts) as second:
         together = [None, None]
 
         def score(place, meteor):

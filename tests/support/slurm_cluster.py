@@ -1,4 +1,4 @@
-"""A SLURM cluster of one node, with the daemons of Debian's packages slurm-wlm and munge, for a test."""
+"""A SLURM cluster on this machine, with the daemons of Debian's packages slurm-wlm and munge, for a test."""
 
 import getpass
 import os
@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,22 +15,21 @@ NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel"
 # Daemons are in sbin, which is not on everybody's path.
 SEARCHED = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 
-# No accounting, no control groups, and a GPU that is only counted: what a container can have. The node claims more
-# processors and memory than it has, so that only the GPU makes jobs wait.
+# No accounting, no control groups, and a GPU that is only counted: what a container can have. A node claims more
+# processors and memory than there are, so that only the GPU makes jobs wait.
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
-SlurmdPort={node}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -43,8 +42,18 @@ KillWait=20
 ReturnToService=2
 SchedulerParameters=sched_interval=1,sched_min_interval=0
 GresTypes=gpu
-NodeName={host} NodeAddr=127.0.0.1 CPUs=16 RealMemory=200000 Gres=gpu:1 State=UNKNOWN
-PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+NODE = """\
+NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=16 RealMemory=200000 Gres=gpu:1 State=UNKNOWN
+"""
+
+# The plugin asks for the state of jobs after 40 seconds and then ever more rarely; tests have no such patience.
+SNAKEMAKE = """
+from snakemake.cli import main
+from snakemake_executor_plugin_slurm import Executor
+Executor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, seconds: None)
+main()
 """
 
 
@@ -71,27 +80,29 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """Start munged, slurmctld and slurmd below `folder`; cancel all jobs and stop the daemons afterwards."""
+def cluster(folder: Path, nodes: int = 1) -> Iterator[Cluster]:
+    """Start munged, slurmctld and a slurmd for each node below `folder`; cancel all jobs and stop them afterwards."""
+    names = [f"node-{number}" for number in range(1, nodes + 1)]
     path = os.pathsep.join([str(folder / "bin"), SEARCHED])
     environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
     for name in ("state", "spool", "bin"):
         (folder / name).mkdir(parents=True)
-    _configure(folder)
+    _configure(folder, names)
     munge = [f"--{name}={folder}/munge.{end}" for name, end in _MUNGE_FILES]
     daemons: list[subprocess.Popen] = []
 
     def start(*command: str) -> None:
-        with open(folder / f"{command[0]}.out", "w", encoding="utf-8") as log:
+        with open(folder / f"{command[0]}-{len(daemons)}.out", "w", encoding="utf-8") as log:
             daemons.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
 
     try:
         start("munged", "--foreground", "--force", "--num-threads=2", *munge)
         _wait_for(lambda: (folder / "munge.socket").exists(), folder)
         start("slurmctld", "-D")
-        start("slurmd", "-D")
+        for name in names:
+            start("slurmd", "-D", "-N", name)
         running = Cluster(environment)
-        _wait_for(lambda: "idle" in _output(environment, "sinfo", "--noheader", "--format=%T"), folder)
+        _wait_for(lambda: _output(environment, "sinfo", "--noheader", "--format=%T %D") == f"idle {nodes}\n", folder)
         yield running
     finally:
         _output(environment, "scancel", "--user", getpass.getuser())
@@ -114,16 +125,14 @@ _MUNGE_FILES = (
 )
 
 
-def _configure(folder: Path) -> None:
+def _configure(folder: Path, names: list[str]) -> None:
     host = socket.gethostname().split(".")[0]
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        ports = {"controller": first.getsockname()[1], "node": second.getsockname()[1]}
-    text = CONFIGURATION.format(host=host, user=getpass.getuser(), folder=folder, **ports)
-    (folder / "slurm.conf").write_text(text)
+    controller, *ports = _free_ports(1 + len(names))
+    text = CONFIGURATION.format(host=host, user=getpass.getuser(), folder=folder, controller=controller)
+    nodes = [NODE.format(name=name, host=host, port=port) for name, port in zip(names, ports, strict=True)]
+    (folder / "slurm.conf").write_text(text + "".join(nodes))
     # A device file, so that jobs see CUDA_VISIBLE_DEVICES; nothing is ever read from it.
-    (folder / "gres.conf").write_text(f"NodeName={host} Name=gpu File=/dev/null\n")
+    (folder / "gres.conf").write_text(f"NodeName={','.join(names)} Name=gpu File=/dev/null\n")
     # The plugin takes every SLURM_ variable away before it calls srun, and with it the place of the configuration.
     srun = folder / "bin" / "srun"
     srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun", path=SEARCHED)} "$@"\n')
@@ -131,6 +140,14 @@ def _configure(folder: Path) -> None:
     key = folder / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o400)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 def _output(environment: dict[str, str], *command: str) -> str:

@@ -212,4 +212,4 @@ def training_config(wildcards):
 
 def training_modules(wildcards):
     """Return the modules of the family, the objective, the rewards, and the models that rewards ask."""
-    return graph.training_modules(wildcards.captioner)
+    return graph.modules("training", wildcards.captioner)

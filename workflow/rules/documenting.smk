@@ -16,7 +16,7 @@ def trained_files(file):
 
 def corpus_tables(table):
     """Return an input function: a table of each corpus that the run reads or renders."""
-    return lambda wildcards: [f"results/corpora/{corpus}/{table}.parquet" for corpus in graph.used("corpora")]
+    return lambda wildcards: [f"results/corpora/{corpus}/{table}.parquet" for corpus in graph.described_corpora()]
 
 
 def validity_rows(wildcards):

@@ -24,7 +24,9 @@ rule tokenize_references:
         mem_mb=4000,
         runtime=30,
     params:
-        **graph.software("tokenize_references", loads=lambda wildcards: graph.tokenizer_modules(wildcards.corpus)),
+        **graph.software(
+            "tokenize_references", loads=lambda wildcards: graph.modules("evaluation.tokenizers", wildcards.corpus)
+        ),
         tokenizers=lambda wildcards: graph.tokenizers(wildcards.corpus),
         split=lambda wildcards: settings.corpora[wildcards.corpus].evaluation_split,
     message:
@@ -52,7 +54,8 @@ rule tokenize_captions:
         runtime=30,
     params:
         **graph.software(
-            "tokenize_captions", loads=lambda wildcards: graph.tokenizer_modules(*evaluated_corpora(wildcards))
+            "tokenize_captions",
+            loads=lambda wildcards: graph.modules("evaluation.tokenizers", *evaluated_corpora(wildcards)),
         ),
         tokenizers=lambda wildcards: graph.tokenizers(*evaluated_corpora(wildcards)),
     message:
@@ -112,7 +115,7 @@ rule score_nlg:
         "../../envs/captionlab.yaml"
     threads: 1
     resources:
-        mem_mb=graph.memory(3000, references=400),  # n-grams are objects of Python
+        mem_mb=graph.memory(3000, references=400),  # BLEU's n-grams are objects of Python
         runtime=120,
     params:
         **graph.software("score_nlg", "pycocoevalcap"),
@@ -457,6 +460,7 @@ def metric_values(wildcards, keys):
 def metric_modules(wildcards):
     """Return the modules of a metric with its libraries, of the encoders that it asks, of answerers of questions, and of
     tokenisers, if the metric reads them."""
+    others = metric_tokenizers(wildcards)
     encoders = graph.modules("encoders", *metric_encoders(wildcards))
     answerers = {asked["answerer"]["kind"] for asked in question_sets(wildcards).values()}
     packages = [name for _, name in metric_values(wildcards, graph.metrics()[wildcards.table].packages)]
@@ -465,7 +469,7 @@ def metric_modules(wildcards):
         **{module: [*libraries, *packages] for module, libraries in modules.items()},
         **encoders,
         **graph.modules("questions.answerers", *answerers),
-        **(graph.tokenizer_modules(*metric_tokenizers(wildcards)) if metric_tokenizers(wildcards) else {}),
+        **(graph.modules("evaluation.tokenizers", *others) if others else {}),
     }
 
 

@@ -27,7 +27,7 @@ rule train_language_model:
         **graph.software(
             "train_language_model",
             "numpy",
-            loads=lambda wildcards: graph.tokenizer_modules(settings.language.model.corpus),
+            loads=lambda wildcards: graph.modules("evaluation.tokenizers", settings.language.model.corpus),
         ),
         tokenizer=lambda wildcards: graph.tokenizers(settings.language.model.corpus).get(
             settings.language.model.corpus, "ptb"

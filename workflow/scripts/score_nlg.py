@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from contextlib import nullcontext
+from itertools import chain
 
 from captionlab.evaluation.metrics.nlg.metric import NLG, meteor_process, score_corpus
 from captionlab.evaluation.references import read_references
@@ -10,6 +11,16 @@ from captionlab.jobs.scripting import script
 from captionlab.judgements.schemas import CANDIDATES
 from captionlab.storage.schemas import TOKENS
 from captionlab.storage.tables import TableWriter, read_table
+
+
+def texts_of(corpora, tables, references):
+    """Yield the tokens of all captions and references of some corpora."""
+    for path in tables:
+        for row in read_table(path, TOKENS, ["corpus", "tokens"]).to_pylist():
+            if row["corpus"] in corpora:
+                yield row["tokens"]
+    for corpus in corpora:
+        yield from chain.from_iterable(references[corpus].values())
 
 
 @script
@@ -22,7 +33,8 @@ def main(snakemake):
         for row in read_table(path, CANDIDATES).to_pylist()
     }
     captioners = list(zip(params.captioners, snakemake.input.tokens, strict=True))
-    starting = meteor_process() if params.english else nullcontext()
+    every = texts_of(params.english, snakemake.input.tokens, references)
+    starting = meteor_process(every) if params.english else nullcontext()
     with starting as meteor, TableWriter(snakemake.output[0], NLG) as writer:
         for captioner, path in progress(captioners, "captioners", len(captioners)):
             captions = defaultdict(dict)

@@ -154,7 +154,7 @@ def _slice_rows(
             own = {name: totals[number, name] for name in sums[number]}
             for whole in of_table:
                 result = _sliced(whole, sliced[number], sums[number], own)
-                if np.isfinite(result.value) and np.isfinite(result.resampled).all():
+                if result.is_defined:
                     yield whole, {**_value_columns(result, sums[number], rest), "rest": len(others.images)}
 
 

@@ -137,6 +137,11 @@ class Result:
         """Return what two results must share to be compared: evaluation, corpus, retriever, candidates and metric."""
         return self.job.evaluation, self.corpus, self.retriever, self.candidates, self.metric
 
+    @property
+    def is_defined(self) -> bool:
+        """Return whether the value and all resampled values are numbers. The perplexity of empty captions is none."""
+        return bool(np.isfinite(self.value) and np.isfinite(self.resampled).all())
+
     def check_images(self, other: "Result") -> None:
         """Raise ValueError if another result, to be compared with this result, is on different images."""
         if self.images != other.images:

@@ -47,7 +47,7 @@ class Documents(Scores):
     trainings: Mapping[str, Mapping[str, list[str]]]
 
     # -------------------------------------------------------------------------------------- what jobs make
-    def used(self, section: str) -> list[str]:
+    def _used(self, section: str) -> list[str]:
         """Return the names of the blocks of a section that jobs of the run use."""
         return sorted(name for of, name in self._reached if of == section)
 
@@ -62,7 +62,7 @@ class Documents(Scores):
 
     def _weighted_models(self) -> list[Model]:
         """Return the models with weights, trained in this run or imported."""
-        return [(s, n) for s in SECTIONS for n in self.used(s) if self._way(s, n) in WEIGHTED]
+        return [(s, n) for s in SECTIONS for n in self._used(s) if self._way(s, n) in WEIGHTED]
 
     def _trained_models(self) -> list[Model]:
         """Return the models that this run trains."""
@@ -129,7 +129,7 @@ class Documents(Scores):
                 "hub": block.get("repository"),
                 "sources": self._sources("corpora", name),
             }
-            for name, block in ((name, self.config["corpora"][name]) for name in self.used("corpora"))
+            for name, block in ((name, self.config["corpora"][name]) for name in self._used("corpora"))
         }
 
     def _line(self, section: str, name: str) -> list[str]:

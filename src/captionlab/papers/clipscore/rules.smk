@@ -3,20 +3,13 @@
 Needs: correlations of metrics with judgements (workflow/rules/judgements.smk).
 """
 
-from captionlab.papers.clipscore.config import JUDGED_TABLES
-
 # The block of the paper in the config.
 clipscore = settings.papers.clipscore
 
 
-def judged_labels(*labels):
-    """Return those of `labels`, by default all labels of the paper, for which the config has judgements."""
-    return [label for label in labels or chain(*JUDGED_TABLES.values()) if label in clipscore.judgements]
-
-
-def judged_tables():
-    """Return the tables of the paper for which the config has judgements."""
-    return [table for table, labels in JUDGED_TABLES.items() if judged_labels(*labels)]
+def judged_labels():
+    """Return the labels of the paper for which the config has judgements, in the order of its tables."""
+    return [*chain(*clipscore.tables.values())]
 
 
 def clipscore_judgements(table, labels):
@@ -43,7 +36,7 @@ rule tabulate_clipscore:
         differences=clipscore_judgements("differences", judged_labels()),
         published=own(place_of("papers", "clipscore") / "published.csv"),
     output:
-        tables=expand("results/reporting/clipscore/clipscore_{name}.{ending}", name=judged_tables(), ending=FORMATS),
+        tables=expand("results/reporting/clipscore/clipscore_{name}.{ending}", name=clipscore.tables, ending=FORMATS),
         pictures=directory("results/reporting/clipscore/pictures"),
         cells="results/reporting/clipscore/cells.parquet",
     log:

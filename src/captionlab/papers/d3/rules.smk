@@ -75,11 +75,7 @@ rule tabulate_d3:
         differences="results/reporting/d3/differences.parquet",
         published=own(place_of("papers", "d3") / "published.csv"),
     output:
-        tables=[
-            f"results/reporting/d3/{table}.{ending}"
-            for table in ("d3_truematch", "d3_retrieval")
-            for ending in FORMATS
-        ],
+        tables=expand("results/reporting/d3/d3_{name}.{ending}", name=("truematch", "retrieval"), ending=FORMATS),
         pictures=directory("results/reporting/d3/pictures"),
         cells="results/reporting/d3/cells.parquet",
     log:

@@ -1,6 +1,6 @@
 """Config of the tables and figures of Dessì et al. 2023."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -10,6 +10,7 @@ from pydantic import Field
 from captionlab.config.analyses import outside
 from captionlab.config.model import Block, Model, Ref
 from captionlab.config.papers import Corpora, PaperFacts, Trainings, listed
+from captionlab.papers.discritune.layouts import LAYOUTS, Layout
 
 FACTS = PaperFacts(("study", "language"))
 
@@ -55,6 +56,13 @@ class Config(Model):
         "(Table 9), learning-rates (section 4.1, without printed numbers), hard-distractors (Tables 12 and "
         "13), retrievers and divergence (beyond the paper)",
     )
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """Return the layouts of the tables for which there are captioners, corpora or variants."""
+        asked: dict[str, Container[str]] = {"captioners": self.captioners, "corpora": self.corpora}
+        asked["variants"] = self.variants or {}
+        return [layout for layout in LAYOUTS if layout.is_asked(asked)]
 
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Layouts of the tables of Dessì et al. 2023, without numbers. The workflow imports them for the names of tables."""
+"""Layouts of the tables of Dessì et al. 2023, without numbers. The config imports them for the names of tables."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Needs: scores of captions and retrieval; for Tables 6, 7 and 14 and Figure 2 the sections `study` and `language`.
 """
 
-from captionlab.papers.discritune.layouts import LAYOUTS
-
 # The block of the paper in the config; None if the config has only a study or an analysis of language.
 discritune = settings.papers.discritune
 
@@ -176,8 +174,7 @@ if discritune:
 
 def discritune_tables():
     """Return the names of the tables for which the config has the captioners, corpora, variants, study or language."""
-    block = graph.block("papers", "discritune") if discritune else None
-    names = [layout.name for layout in LAYOUTS if block and layout.is_asked(block)]
+    names = [layout.name for layout in discritune.layouts] if discritune else []
     names += [f"table6_{who}" for who in participants()]
     return [*names, *(["table7_adjectives", "table14_nouns"] if settings.language else [])]
 

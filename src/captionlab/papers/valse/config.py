@@ -33,6 +33,11 @@ class Config(Model):
         "plays it; rows of other scorers have no published numbers",
     )
 
+    @property
+    def tables(self) -> dict[str, str]:
+        """Return the name of the table of each benchmark with judgements, in the order of the tables."""
+        return {label: name for label, name in TABLES_OF.items() if label in self.judgements}
+
 
 def run_mistakes(config: Block, where: str, block: Block) -> Iterator[str]:
     """Yield messages on sets without foils or named twice, and on scorers that score no set."""

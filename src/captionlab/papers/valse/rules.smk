@@ -3,26 +3,19 @@
 Needs: measures on foils (workflow/rules/judgements.smk).
 """
 
-from captionlab.papers.valse.config import TABLES_OF
-
 # The block of the paper in the config.
 valse = settings.papers.valse
-
-
-def foil_labels():
-    """Return the benchmarks for which the config has judgements, in the order of the tables."""
-    return [label for label in TABLES_OF if label in valse.judgements]
 
 
 def sets_with_foils(table):
     """Return a table of the judgements of each benchmark; names of pooled sets are joined."""
     sets = pooled_sets(valse.judgements)
-    return [f"results/judgements/{sets[label]}/foil_{table}.parquet" for label in foil_labels()]
+    return [f"results/judgements/{sets[label]}/foil_{table}.parquet" for label in valse.tables]
 
 
 def made_up_labels():
     """Return the benchmarks whose foils were written for images of the toy world."""
-    return [label for label in foil_labels() if are_simulated(listed(valse.judgements[label]))]
+    return [label for label in valse.tables if are_simulated(listed(valse.judgements[label]))]
 
 
 rule tabulate_valse:
@@ -39,11 +32,7 @@ rule tabulate_valse:
         measures=sets_with_foils("measures"),
         published=own(place_of("papers", "valse") / "published.csv"),
     output:
-        tables=expand(
-            "results/reporting/valse/valse_{name}.{ending}",
-            name=[TABLES_OF[label] for label in foil_labels()],
-            ending=FORMATS,
-        ),
+        tables=expand("results/reporting/valse/valse_{name}.{ending}", name=valse.tables.values(), ending=FORMATS),
         pictures=directory("results/reporting/valse/pictures"),
         cells="results/reporting/valse/cells.parquet",
     log:
@@ -60,7 +49,7 @@ rule tabulate_valse:
         **graph.software("tabulate_paper", loads={"captionlab.papers.valse.tables": []}),
         module="captionlab.papers.valse.tables",
         config=graph.block("papers", "valse"),
-        labels=foil_labels(),
+        labels=list(valse.tables),
         made_up=made_up_labels(),
         provenance=lambda wildcards: graph.provenance(),
     message:
@@ -71,7 +60,7 @@ rule tabulate_valse:
 
 def valse_evidence():
     """Return the files and parameters by which claims are judged: differences between models and between pieces."""
-    parameters = {"labels": foil_labels(), "made_up": made_up_labels()}
+    parameters = {"labels": list(valse.tables), "made_up": made_up_labels()}
     return {"differences": sets_with_foils("differences")}, parameters
 
 

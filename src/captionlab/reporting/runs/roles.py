@@ -112,12 +112,8 @@ def _shared(results: Mapping[str, Results], captioners: Sequence[str]) -> list[R
     return [
         place
         for place, result in results[first].items()
-        if _is_defined(result) and all(place in results[name] and _is_defined(results[name][place]) for name in others)
+        if result.is_defined and all(place in results[name] and results[name][place].is_defined for name in others)
     ]
-
-
-def _is_defined(result: Result) -> bool:
-    return bool(np.isfinite(result.value) and np.isfinite(result.resampled).all())
 
 
 def _numbers(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:

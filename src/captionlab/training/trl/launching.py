@@ -21,23 +21,38 @@ def launch_command(job: str, accelerate: str, machines: int, host: str, environm
 
     `job` is the file of the job, and `accelerate` a file that `accelerate config` wrote, for `machines` machines. With
     several machines, `srun` starts accelerate on each node of the SLURM job, and `host`, the first node, is where the
-    processes meet. Raises ValueError if several machines are asked for outside of a SLURM job of as many nodes.
+    processes meet. Raises ValueError if several machines are asked for outside of a SLURM job, or in a job that says
+    that it has another number of nodes.
     """
-    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", accelerate]
-    program = ["-m", "captionlab.training.trl", job]
     if machines == 1:
-        return [*launcher, *program]
-    if (nodes := int(environment.get("SLURM_JOB_NUM_NODES", 1))) != machines:
+        return [*_launcher(accelerate), *_program(job)]
+    # Snakemake's plugin takes the number of nodes out of the environment of a job. Then srun refuses too many machines.
+    unknown = machines if "SLURM_JOB_ID" in environment else 1
+    if (nodes := int(environment.get("SLURM_JOB_NUM_NODES", unknown))) != machines:
         raise ValueError(
-            f"{accelerate} is for {machines} machines, and this job has {nodes}; submit it to SLURM with `nodes: "
-            f"{machines}` (docs/clusters.md), or set num_machines to {nodes}"
+            f"{accelerate} is for {machines} machines, and this job has {nodes}; submit it to SLURM with the "
+            f"resources `nodes: {machines}`, `mpi: srun` and `tasks_per_node` (docs/clusters.md), or set num_machines "
+            f"to {nodes}"
         )
-    port = FIRST_PORT + int(environment["SLURM_JOB_ID"]) % PORTS
-    meeting = ["--main_process_ip", host, "--main_process_port", str(port)]
+    return srun_command(job, accelerate, machines, host, int(environment["SLURM_JOB_ID"]))
+
+
+def srun_command(job: str, accelerate: str, nodes: int, host: str, slurm_job: int) -> list[str]:
+    """Return the command that starts accelerate on each node of the SLURM job with the number `slurm_job`."""
+    meeting = ["--main_process_ip", host, "--main_process_port", str(FIRST_PORT + slurm_job % PORTS)]
     # The shell on each node replaces $SLURM_NODEID by the rank of the node.
-    on_node = f"exec {shlex.join([*launcher, *meeting])} --machine_rank $SLURM_NODEID {shlex.join(program)}"
-    spread = [f"--nodes={machines}", f"--ntasks={machines}", "--ntasks-per-node=1", "--overlap", "--kill-on-bad-exit=1"]
+    launcher, program = shlex.join([*_launcher(accelerate), *meeting]), shlex.join(_program(job))
+    on_node = f"exec {launcher} --machine_rank $SLURM_NODEID {program}"
+    spread = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--overlap", "--kill-on-bad-exit=1"]
     return ["srun", *spread, "bash", "-c", on_node]
+
+
+def _launcher(accelerate: str) -> list[str]:
+    return [sys.executable, "-m", "accelerate.commands.launch", "--config_file", accelerate]
+
+
+def _program(job: str) -> list[str]:
+    return ["-m", "captionlab.training.trl", job]
 
 
 def launch(job: Path, accelerate: str, environment: Mapping[str, str], log: IO[str]) -> None:

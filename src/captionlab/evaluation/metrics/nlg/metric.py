@@ -1,4 +1,4 @@
-"""BLEU, METEOR, ROUGE-L and CIDEr of pycocoevalcap for each caption, with the numbers that corpus values are made from.
+"""BLEU, METEOR, ROUGE-L and CIDEr of each caption, as by pycocoevalcap, and the numbers that corpus values are made of.
 
 Papineni et al. 2002 (BLEU), Denkowski and Lavie 2014 (METEOR 1.5), Lin 2004 (ROUGE), Vedantam et al. 2015 (CIDEr, in
 the CIDEr-D form that pycocoevalcap computes), over the tokens of captionlab.evaluation.tokenizers. METEOR is for
@@ -13,25 +13,26 @@ import logging
 import os
 import subprocess
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pycocoevalcap.cider.cider import Cider
-from pycocoevalcap.cider.cider_scorer import CiderScorer, cook_refs, cook_test
 from pycocoevalcap.meteor import meteor as pycocoevalcap_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 
 from captionlab.evaluation.bleu import BLEU_COUNTS, bleu_counts, corpus_bleu
+from captionlab.evaluation.cider import CiderD
 from captionlab.evaluation.java import LAST, SHORT, JavaError, find_java, java_failure, java_messages
+from captionlab.evaluation.paraphrases import beginnings, write_possible
 from captionlab.evaluation.summary import (
     Job,
     Metric,
@@ -51,8 +52,14 @@ from captionlab.storage.tables import Column, TableSchema, read_table
 Key = tuple[str, int]
 # The Java process of METEOR. It answers each line of input with a line of output.
 Meteor: TypeAlias = subprocess.Popen[bytes]
+# How many captions METEOR is asked of at a time. With one, METEOR waits for the metrics that are computed beside it.
+# The answers, of about 100 bytes each, fit into 4 KB, the smallest buffer of a pipe, so that METEOR never waits until
+# they are read while it is still being asked.
+ASKED = 25
 # Seconds in which a METEOR that answers no more has to end.
 GRACE = 5.0
+# How many captions are compared with their references at a time by CIDEr, which bounds the memory.
+TOGETHER = 10_000
 # How many numbers METEOR's line of statistics has.
 METEOR_STATISTICS = 23
 _DOUBLE = pa.float64()
@@ -61,17 +68,26 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def meteor_process() -> Iterator[Meteor]:
-    """Start METEOR's Java process, which ends with the block. It loads for about 10 s and takes 0.6 GB of memory."""
+def meteor_process(texts: Iterable[str]) -> Iterator[Meteor]:
+    """Start METEOR's Java process, which ends with the block.
+
+    `texts` are all captions and references of which METEOR will be asked. It loads only paraphrases that they can
+    contain. It would load all for 6 to 10 s and into 0.6 GB of memory, and the scores would be the same.
+    """
     jar, pipe = Path(pycocoevalcap_meteor.__file__).with_name(pycocoevalcap_meteor.METEOR_JAR), subprocess.PIPE
     program = [str(find_java()), *SHORT, "-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
-    meteor = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, env=program_environment())
-    try:
-        yield meteor
-    finally:
-        meteor.kill()
-        with contextlib.suppress(BrokenPipeError), meteor:
-            pass  # closes the pipes and waits
+    with ExitStack() as stack:
+        table = Path(stack.enter_context(TemporaryDirectory(prefix="captionlab-")), "paraphrases.gz")
+        number = write_possible(beginnings(texts), jar.parent / "data" / "paraphrase-en.gz", table)
+        logger.info("METEOR loads the %d pairs of its paraphrases that the texts can contain", number)
+        program += ["-a", str(table)]
+        meteor = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, env=program_environment())
+        try:
+            yield meteor
+        finally:
+            meteor.kill()
+            with contextlib.suppress(BrokenPipeError), meteor:
+                pass  # closes the pipes and waits
 
 
 @dataclass(frozen=True)
@@ -211,34 +227,17 @@ def _rouge(texts: Texts) -> dict[str, Sequence[Any]]:
 
 
 def _cider(texts: Texts) -> dict[str, Sequence[Any]]:
-    """Score one caption of each image at a time, so that every document of the idf is the references of an image.
-
-    Captions that people judged are scored together, and every document is the references of a judgement.
-    """
-    if texts.judgements:
-        return {"cider": _judged_cider(texts)}
-    of_image: dict[str, list[Key]] = defaultdict(list)
-    for key in texts.captions:
-        of_image[key[0]].append(key)
-    scores: dict[Key, float] = {}
-    for turn in range(max(map(len, of_image.values()))):
-        keys = [of_one[min(turn, len(of_one) - 1)] for of_one in of_image.values()]
-        references = {image: texts.references[image] for image in of_image}
-        captions = {key[0]: [texts.captions[key]] for key in keys}
-        scores |= zip(keys, Cider().compute_score(references, captions)[1].tolist(), strict=True)
-    return {"cider": [scores[key] for key in texts.captions]}
-
-
-def _judged_cider(texts: Texts) -> list[float]:
-    """Return CIDEr of judged captions. Each caption enters the scorer once per judgement, with equal scores."""
-    scorer, first = CiderScorer(), []
-    references = {image: cook_refs(of_image) for image, of_image in texts.references.items()}
-    for key, caption in texts.captions.items():
-        first.append(scorer.size())
-        scorer.crefs += [references[key[0]]] * texts.judgements[key]
-        scorer.ctest += [cook_test(caption)] * texts.judgements[key]
-    scores: np.ndarray = scorer.compute_score()[1]
-    return [float(scores[item]) for item in first]
+    """Score captions by an idf whose documents are the references of an image, or of a judgement if people judged."""
+    rank = {image: place for place, image in enumerate(dict.fromkeys(image for image, _ in texts.captions))}
+    images = np.array([rank[image] for image, _ in texts.captions])
+    references = [[tokens.split() for tokens in texts.references[image]] for image in rank]
+    judged = [texts.judgements[key] for key in texts.captions] if texts.judgements else None
+    documents = None if judged is None else np.bincount(images, judged).astype(np.int64)
+    cider, captions, scores = CiderD(references, documents), [*texts.captions.values()], []
+    for start in range(0, len(captions), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        scores += cider.score(images[part], [tokens.split() for tokens in captions[part]]).tolist()
+    return {"cider": scores}
 
 
 def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
@@ -248,12 +247,16 @@ def _meteor(texts: Texts) -> dict[str, Sequence[Any]]:
         return {"meteor": nothing, "meteor_statistics": nothing}
     answers: list[str] = []
     statistics: list[list[float]] = []
-    for (image, _), pair in zip(texts.captions, texts.pairs, strict=True):
-        with _failures_named(f"METEOR failed at image {image!r} of {texts.corpus!r}", meteor):
-            _write(meteor, _question(*pair))
-            answers.append(_answer(meteor))
-            numbers = _numbers(answers[-1], METEOR_STATISTICS)
-        statistics.append(_counted_chunks(numbers))
+    every, pairs = [image for image, _ in texts.captions], texts.pairs
+    for start in range(0, len(every), ASKED):
+        images = every[start : start + ASKED]
+        one_of = f"one of the images from {images[0]!r} to {images[-1]!r}"
+        with _failures_named(f"METEOR failed at {one_of} of {texts.corpus!r}", meteor):
+            _write(meteor, "\n".join(_question(*pair) for pair in islice(pairs, len(images))))
+        for image in images:
+            with _failures_named(f"METEOR failed at image {image!r} of {texts.corpus!r}", meteor):
+                answers.append(_answer(meteor))
+                statistics.append(_counted_chunks(_numbers(answers[-1], METEOR_STATISTICS)))
     # METEOR reads statistics slowly, and many captions have the same statistics.
     different = [*dict.fromkeys(answers)]
     with _failures_named(f"METEOR failed to add up the scores of {texts.corpus!r}", meteor):

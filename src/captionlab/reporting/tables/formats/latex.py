@@ -2,8 +2,8 @@
 
 A float cannot break across pages, and longtable does not work on a page with two columns. So a wide table is cut into
 panels of columns and a long table is cut between rows, with as many floats as pages need, but not more than PAGES. A
-tabular that is still too wide is scaled down. A table of more pages has smaller letters, then no rows without a value
-of this run, then only the first rows of each block.
+tabular that is still too wide is scaled down. A table of more pages has smaller letters, then fewer of the rows without
+a value of this run, then only the first rows of each block.
 """
 
 import math
@@ -80,7 +80,7 @@ def latex(table: Table) -> str:
 
     A table that is longer than PAGES leaves out rows, and a note names the CSV that has them.
     """
-    layout = _layout(_printable(table))
+    layout = _layout(table)
     return template("table.tex.jinja", tex=_cell, wrapped=_wrapped).render(
         table=layout.table,
         shape=layout.shape,
@@ -94,29 +94,28 @@ def latex(table: Table) -> str:
 
 def _layout(table: Table) -> "_Layout":
     """Return the most complete layout of at most PAGES."""
-    measured = _measured(table)
-    for shown, small in ((table, False), (table, True), (_noted(measured, table), True)):
-        layout = _Layout(shown, small)
+    for small in (False, True):
+        layout = _Layout(table, small)
         if len(layout.floats) <= PAGES:
             return layout
+    measured = _measured(table)
     limits = [*_limits(measured)]
 
-    def shorter(limit: tuple[int, int]) -> _Layout:
-        return _Layout(_noted(_first_rows(measured, *limit), table, limit[0]), small=True)
+    def shorter(limit: "_Limit") -> _Layout:
+        return _Layout(_shortened(table, measured, limit), small=True)
 
     first = bisect_left(limits, True, key=lambda limit: len(shorter(limit).floats) <= PAGES)
     return shorter(limits[min(first, len(limits) - 1)])
 
 
-def _measured(table: Table) -> Table:
-    """Return a table without rows that have no value of this run; the table itself if all rows or no rows have one.
+def _measured(table: Table) -> list[list[bool]]:
+    """Return whether each row of each block counts as a row with a value of this run.
 
-    A table with pictures stays whole, because the names of pictures follow from the order of blocks.
+    All rows count if none has a value, and in a table with pictures, whose names follow from the order of blocks.
     """
-    rows = [[row for row in block.rows if _is_measured(table, row)] for block in table.blocks]
-    blocks = [replace(block, rows=kept) for block, kept in zip(table.blocks, rows, strict=True) if kept]
-    left_out = sum(map(len, rows)) < sum(len(block.rows) for block in table.blocks)
-    return replace(table, blocks=blocks) if blocks and left_out and not pictures_of(table) else table
+    found = [[_is_measured(table, row) for row in block.rows] for block in table.blocks]
+    every = bool(pictures_of(table)) or not any(map(any, found))
+    return [[every or one for one in rows] for rows in found]
 
 
 def _is_measured(table: Table, row: Sequence[Cell]) -> bool:
@@ -156,31 +155,54 @@ def _is_known(character: str) -> bool:
     return character.isascii() or ord(character) in _LATEX or _KNOWN.match(character) is not None
 
 
-def _limits(table: Table) -> Iterator[tuple[int, int]]:
-    """Yield numbers of rows of each block and of blocks that may be printed, from all rows to a single row."""
-    rows, blocks = max((len(block.rows) for block in table.blocks), default=0), len(table.blocks)
-    yield from ((number, blocks) for number in range(rows, 0, -1))
-    yield from ((1, number) for number in range(blocks - 1, 0, -1))
-    if not rows:
-        yield 0, blocks
+@dataclass(frozen=True)
+class _Limit:
+    """How many rows of each block may be printed, with and without a value of this run, and of how many blocks."""
+
+    with_value: int
+    without: int
+    blocks: int
 
 
-def _first_rows(table: Table, rows: int, blocks: int) -> Table:
-    """Return a table with the first rows of its first blocks."""
-    return replace(table, blocks=[replace(block, rows=block.rows[:rows]) for block in table.blocks[:blocks]])
+def _limits(measured: Sequence[Sequence[bool]]) -> Iterator[_Limit]:
+    """Yield limits from all rows to a single row: rows without a value go first, then the last rows of each block."""
+    with_value, blocks = max((sum(rows) for rows in measured), default=0), len(measured)
+    without = max((len(rows) - sum(rows) for rows in measured), default=0)
+    yield from (_Limit(with_value, number, blocks) for number in range(without, -1, -1))
+    yield from (_Limit(number, 0, blocks) for number in range(with_value - 1, 0, -1))
+    yield from (_Limit(1, 0, number) for number in range(blocks - 1, 0, -1))
 
 
-def _noted(shown: Table, whole: Table, rows: int | None = None) -> Table:
-    """Return a table with a note on the rows that it leaves out, if it does; each block has at most `rows` of them."""
-    printed, every = (sum(len(block.rows) for block in table.blocks) for table in (shown, whole))
-    if printed == every:
-        return shown
-    which = "those with a value of this run"
-    if rows is not None:
-        which = f"the first {rows} of each group" if len(whole.blocks) > 1 else "the first"
-        which += " with a value of this run" if _measured(whole) is not whole else ""
-    note = f"Printed are {printed} of {every} rows, {which}; {whole.name}.csv has all."
-    return replace(shown, footnotes=[*whole.footnotes, note])
+def _shortened(table: Table, measured: Sequence[Sequence[bool]], limit: _Limit) -> Table:
+    """Return a table with the rows of a limit, and with a note on the rows that are left out, if any are."""
+    blocks, every = [], sum(len(block.rows) for block in table.blocks)
+    for block, of_block in list(zip(table.blocks, measured, strict=True))[: limit.blocks]:
+        left, rows = {True: limit.with_value, False: limit.without}, []
+        for row, one in zip(block.rows, of_block, strict=True):
+            if left[one]:
+                left[one] -= 1
+                rows.append(row)
+        blocks += [replace(block, rows=rows)] if rows else []
+    if (printed := sum(len(block.rows) for block in blocks)) == every:
+        return table
+    which = _which(limit, measured)
+    note = f"Printed are {printed} of {every} rows, {which}; {table.name}.csv has all."
+    return replace(table, blocks=blocks, footnotes=[*table.footnotes, note])
+
+
+def _which(limit: _Limit, measured: Sequence[Sequence[bool]]) -> str:
+    """Return which rows a limit prints, in words."""
+    group = " of each group" if len(measured) > 1 else ""
+    if limit.without:
+        others = "other" if limit.without == 1 else f"{limit.without} others"
+        return f"those with a value of this run and the first {others}{group}"
+    of_run = "" if all(map(all, measured)) else " with a value of this run"
+    if limit.blocks < len(measured):
+        return f"the first of each of the first {limit.blocks} groups{of_run}"
+    if limit.with_value >= max(map(sum, measured)):
+        return f"those{of_run}"
+    first = f"the first {limit.with_value}" if group and limit.with_value > 1 else "the first"
+    return f"{first}{group}{of_run}"
 
 
 class _Layout:
@@ -191,7 +213,8 @@ class _Layout:
     """
 
     def __init__(self, table: Table, small: bool):
-        self.table, self.shape = table, _Shape(table, small)
+        self.table = table = _printable(table)
+        self.shape = _Shape(table, small)
         numbered = _NUMBERED.fullmatch(table.title)
         title = numbered["what"][0].upper() + numbered["what"][1:] if numbered else table.title
         self.caption = f"{escape_latex(title)}. {escape_latex(table.description)}"
