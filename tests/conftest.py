@@ -12,7 +12,7 @@ import pytest
 from support.answers import Answers
 from support.records import open_records, opened, record_skipped, skipped
 
-# Of a test that runs the workflow. That of config/paper.yaml, the longest, took 1,440 on two slow cores.
+# Of a test that runs the workflow. That of config/paper.yaml, the longest, took 701 beside another on two slow cores.
 SLOW_SECONDS = 4500
 
 
@@ -100,7 +100,7 @@ def checkout(tmp_path: Path) -> Path:
     """Copy the library and the workflow, so that a test can change them."""
     root, copy = Path(__file__).parents[1], tmp_path / "checkout"
     for folder in ("src/captionlab", "workflow"):
-        shutil.copytree(root / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(root / folder, copy / folder)
     for file in ("Snakefile", "CITATION.cff"):
         shutil.copy(root / file, copy)
     for folder in ("config", "envs", "resources"):

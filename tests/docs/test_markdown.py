@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def tokens(text: str) -> Iterator[Token]:
         yield from token.children or []
 
 
+@cache
 def anchors(path: Path) -> set[str]:
     """Names that GitHub gives the headings of a Markdown file."""
     blocks = GITHUB.parse(path.read_text(encoding="utf-8"))

@@ -41,7 +41,7 @@ def test_tokens_and_scores_against_references():
     tokens = dict(zip(NUMBERS, tokenize([caption(number) for number in NUMBERS.values()]), strict=True))
     assert {image: len(text.split()) for image, text in tokens.items()} == NUMBERS
     references = {"1": [SENTENCE, tokens["1"]], "2": [SENTENCE], "3": [SENTENCE]}
-    with meteor_process() as meteor:
+    with meteor_process([SENTENCE, *tokens.values()]) as meteor:
         found = score_corpus("me", "coco", {(image, 0): text for image, text in tokens.items()}, references, meteor)
     assert [counts[0] for counts in found["bleu_counts"]] == [*NUMBERS.values()]
     assert [found[name][0] for name in ("meteor", "rouge_l", "bleu_4")] == pytest.approx([1, 1, 1])

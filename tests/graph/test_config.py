@@ -956,12 +956,12 @@ def test_a_training_depends_on_the_code_of_its_rewards():
     }
     models = {"captionlab.captioners.newfc.captioner", "captionlab.encoders.clip.encoder:FAMILY"}
     objective = "captionlab.training.objectives.self_critical.objective"
-    assert {*graph.training_modules("critical")} == {*rewards, *models, objective}
+    assert {*graph.modules("training", "critical")} == {*rewards, *models, objective}
     alone = graph.software("finetune_captioner", loads=graph.modules("captioners", "critical"))
-    used = graph.software("finetune_captioner", loads=graph.training_modules("critical"))
+    used = graph.software("finetune_captioner", loads=graph.modules("training", "critical"))
     assert used["code"](None) != alone["code"](None)
     graph = Graph(edited("captioners.critical.objective.reward", {"kind": "scorer", "scorer": "ours"}), ROOT)
-    used = graph.software("finetune_captioner", loads=graph.training_modules("critical"))
+    used = graph.software("finetune_captioner", loads=graph.modules("training", "critical"))
     assert "transformers" in used["versions"](None)
 
 

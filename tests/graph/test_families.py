@@ -234,7 +234,7 @@ def plan(config):
         found[name] += params(graph.modules("captioners", name), "torch", "tokenizers")
         if graph.rewards(name):
             found["training " + name] = [graph.reward_models(name)]
-            found["training " + name] += [*params(graph.training_modules(name), "torch"), graph.training(name)]
+            found["training " + name] += [*params(graph.modules("training", name), "torch"), graph.training(name)]
     for name, block in settings.encoders.items():
         found["encoder " + name] = params(graph.modules("encoders", name), "torch")
         if hasattr(block, "weights"):

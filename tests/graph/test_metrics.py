@@ -17,7 +17,7 @@ from captionlab.evaluation.summary import Job, summary_columns
 from captionlab.storage.tables import write_table
 
 captions = {("1", 0): "a b c", ("2", 0): "a"}
-with meteor_process() as meteor:
+with meteor_process(["a b c", "b"]) as meteor:
     write_table(sys.argv[1], NLG, score_corpus("me", "world", captions, {"1": ["a b"], "2": ["b"]}, meteor))
 found = summary_columns(results(Job("me", "main", "greedy", {"world": "test"}), sys.argv[1], 0), {})
 print(dict(zip(found["metric"], found["value"])))

@@ -41,8 +41,8 @@ def test_a_training_asks_the_questions_of_its_corpus():
             "table": "results/questions/rendered/toy.parquet", "answerer": {"kind": "toyworld"}, "features": [],
         }
     }  # fmt: skip
-    assert "captionlab.questions.answerers.toyworld.answerer" in graph.training_modules("grouped")
-    assert "captionlab.training.rewards.questions.reward" in graph.training_modules("grouped")
+    assert "captionlab.questions.answerers.toyworld.answerer" in graph.modules("training", "grouped")
+    assert "captionlab.training.rewards.questions.reward" in graph.modules("training", "grouped")
 
 
 def test_judged_captions_are_asked_about_the_images_of_their_corpus(planned):

@@ -83,6 +83,14 @@ def test_a_table_with_other_scripts_compiles(tmp_path):
     assert pages == {"scripts": 1}
 
 
+def test_a_text_in_another_script_in_a_row_that_is_left_out_has_no_note():
+    columns = [Column("rank", numeric=False), Column("text", numeric=False)]
+    rows = [[Cell(f"r{i}"), Cell("a dog")] for i in range(500)]
+    text = latex(Table("words", "Words", "Many rows.", columns, [Block([*rows, [Cell("last"), Cell("狗")]])], [], ()))
+    assert "other script" not in text
+    assert "Printed are" in text
+
+
 def test_a_long_table_has_every_row_once_in_floats_that_name_it():
     columns = [Column("rank", numeric=False), Column("value")]
     blocks = [Block([[Cell(f"r{b}x{i}"), Cell(str(i))] for i in range(15)], f"block {b}") for b in range(4)]
@@ -134,7 +142,9 @@ def many_columns(rows: int, measured: int) -> Table:
     [
         (12, 8, 12, ""),
         (44, 12, 12, "Printed are 12 of 44 rows, those with a value of this run"),
-        (44, 44, 7, "Printed are 7 of 44 rows, the first 1 of each group"),
+        (44, 44, 7, "Printed are 7 of 44 rows, the first of each of the first 7 groups;"),
+        (16, 4, 10, "Printed are 10 of 16 rows, those with a value of this run and the first 2 others of each group"),
+        (20, 2, 7, "Printed are 7 of 20 rows, those with a value of this run and the first other of each group"),
     ],
 )
 def test_a_table_of_too_many_pages_leaves_out_rows_without_a_value_first(rows, measured, printed, note):
@@ -153,7 +163,16 @@ def test_the_first_rows_with_a_value_are_called_that():
     text = latex(replace(table, blocks=blocks))
     shown = [*dict.fromkeys(re.findall(r"^(r\d+) &", text, re.MULTILINE))]
     assert "r0" in shown
-    assert f"of {8 * 44} rows, the first 1 of each group with a value of this run" in text
+    assert f"of {8 * 44} rows, the first of each of the first 7 groups with a value of this run" in text
+
+
+def test_a_table_with_pictures_keeps_all_its_blocks_in_order():
+    table = many_columns(44, 12)  # its first blocks have values of this run
+    pictured = [replace(block, image=str(place).encode()) for place, block in enumerate(reversed(table.blocks), 1)]
+    text = latex(replace(table, blocks=pictured))
+    assert [*dict.fromkeys(re.findall(r"pictures/pieces-(\d+)\.png", text))] == ["1", "2"]
+    assert [*dict.fromkeys(re.findall(r"^(r\d+) &", text, re.MULTILINE))] == ["r40", "r36"]
+    assert "with a value of this run" not in text
 
 
 @NEEDS_LATEX

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import pytest
 from support.bucket import SECRET, START_AGAIN, serving_bucket
-from support.small import kill, process_of, small_config, start
+from support.small import SMALL, kill, process_of, start
 
 from captionlab.reporting.documents.costs import TIMED_TABLES
 from captionlab.storage import paths
 
 pytestmark = pytest.mark.slow
 
-CONFIG = small_config(["base", "human"], ["clip-a"])
-CONFIG["encoders"]["clip-a"]["optimizer"]["steps"] = 60
-CONFIG["captioners"]["base"]["optimizer"]["steps"] = 400
-CONFIG["checkpoints"] = {"steps": 20}
+CONFIG = {**SMALL, "checkpoints": {"steps": 20}}
 ARGUMENTS = ("--cores", "2", "--nolock")
 IN_BUCKET = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3://bucket/run")
 
@@ -64,18 +61,16 @@ def killed_in(folder, output, environment, script, *arguments) -> None:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory, small_run):
     """The bucket, the folder of the run whose results are in it, and the results of the run on the disk."""
     folder = tmp_path_factory.mktemp("bucket")
     with serving_bucket(folder / "server.log") as bucket:
         environment = bucket.environment
-        for name in ("disk", "run"):
-            (folder / name).mkdir()
-        finished(folder / "disk", folder / "disk.out", environment)
+        (folder / "run").mkdir()
         killed_in(folder / "run", folder / "run.out", environment, "pretrain_captioner.py", *IN_BUCKET)
         assert "captioners/base/model.safetensors" not in bucket.sizes("run/results/")
         finished(folder / "run", folder / "run.out", environment, *IN_BUCKET)
-        yield bucket, folder / "run", folder / "disk/results"
+        yield bucket, folder / "run", small_run.folder / "results"
 
 
 def test_a_killed_run_goes_on_and_its_results_equal_those_on_the_disk(runs):

@@ -18,6 +18,8 @@ ARGUMENTS = ("--cores", "2", "--nolock")
 # The results are in the same bucket.
 IN_BUCKET = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3://bucket/run")
 IMAGES_HELD = 300  # so many that a kill meets some of them
+CORPUS = "results/corpora/coco/images.parquet"  # people alone are scored, by metrics that see no image
+TABLES = tuple(f"results/tables/evaluation.{form}" for form in ("csv", "html", "md"))
 
 
 def config_of(data, annotations: str, images: str) -> dict:
@@ -48,7 +50,7 @@ def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_pat
         def started(name):
             (tmp_path / name).mkdir(exist_ok=True)
             output = tmp_path / f"{name}.out"
-            arguments = (*ARGUMENTS, *(IN_BUCKET if name == "run" else ()), "results/tables/")
+            arguments = (*ARGUMENTS, *(IN_BUCKET if name == "run" else ()), CORPUS, *TABLES)
             return start(tmp_path / name, configs[name], *arguments, output=output, environment=bucket.environment)
 
         process = started("run")
@@ -69,10 +71,10 @@ def test_a_corpus_in_a_bucket_gives_the_tables_of_the_corpus_on_the_disk(tmp_pat
         made = {Path(name).name: bucket.read(f"run/results/{name}") for name in stored if "tables/evaluation." in name}
     folder = data / "s3/bucket/sets%2Fcoco"
     assert {name: (folder / "test" / name).stat().st_mtime_ns for name in times} == times  # these came before the kill
-    images = read_table(tmp_path / "disk/results/corpora/coco/images.parquet", IMAGES)
+    images = read_table(tmp_path / "disk" / CORPUS, IMAGES)
     assert images.num_rows == IMAGES_HELD + 3
-    tables = {path.name: path.read_bytes() for path in (tmp_path / "disk/results/tables").glob("evaluation.*")}
-    assert (len(tables) >= 3, made) == (True, tables)
+    tables = {Path(name).name: (tmp_path / "disk" / name).read_bytes() for name in TABLES}
+    assert made == tables
     assert not {name for name in stored if "retrieved" in name}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files for secret in (SECRET, KEY) if secret.encode() in path.read_bytes()]

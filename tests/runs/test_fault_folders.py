@@ -103,7 +103,7 @@ def test_cider_marked_captions_and_float_ids(tmp_path, faults):
         "cider": {"captioners": ["same", "empty"], "corpora": ["c"]},
         "mine": {"captioners": ["mine"], "corpora": ["published", "kept", "floats"]},
     }
-    done = snakemake(tmp_path, config, "results/tables/")
+    done = snakemake(tmp_path, config, "results/tables/evaluation.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = pd.read_csv(tmp_path / "run/results/tables/evaluation.csv")
     cider = rows[rows["metric"] == "CIDEr"].set_index(["captioner", "corpus"])

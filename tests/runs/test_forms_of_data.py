@@ -72,7 +72,7 @@ def run(shared_data, tmp_path_factory) -> Path:
     config["captioners"]["human"] = {"family": "human"}
     config["evaluations"]["main"] |= {"captioners": ["base", "human"], "corpora": [*FORMS], "clipscore": ["clip-a"]}
     (folder / "run").mkdir()
-    process = start(folder / "run", config, "--cores", "2", "results/tables/", output=folder / "log")
+    process = start(folder / "run", config, "--cores", "2", "results/tables/evaluation.csv", output=folder / "log")
     assert process.wait() == 0, (folder / "log").read_text()[-3000:]
     return folder / "run"
 

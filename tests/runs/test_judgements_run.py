@@ -154,11 +154,11 @@ def all_formats(data: Path) -> dict:
                 "reader": "pascal-50s", "corpus": "pascal", "references_per_image": 5, **pascal, "clipscore": ["it"],
             },
             "simulated": {"reader": "simulated", "corpus": "toy", "images": 10, "clipscore": ["it"]},
-            "polaris": {**polaris, "corpus": "polaris-images", "clipscore": ["it"]},
+            "polaris": {**polaris, "corpus": "polaris-images"},
             "nebula": {"reader": "nebula", "corpus": "nebula-images", "folder": "nebula", "splits": ["test"]},
             "longcap": {
                 "reader": "longcap-arena", "corpus": "longcap-images", "folder": "longcap",
-                "splits": ["dci_test.desc"], "clipscore": ["it"],
+                "splits": ["dci_test.desc"],
             },
             **foil_sets(data),
         },

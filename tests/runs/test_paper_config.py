@@ -8,14 +8,18 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from snakemake.utils import update_config
 from support.file_server import serving
 from support.interval_ranges import intervals_outside
+from support.plans import config_of
 from support.records import python_path
 from support.stand_in_sources import checkout_for
 from support.stand_ins import SCENES, tagger_package, write_stand_ins
@@ -26,6 +30,10 @@ from captionlab.storage.schemas import REJECTS, TRAINING
 from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
+STAND_INS = Path(__file__).with_name("stand_ins.yaml")
+# Captioners that are trained and evaluated as others of this run are.
+LEFT_OUT = {"fc-rosita", "fc-vilbert", "fc-lxmert", "discritune-camel", "scened@1", "scened@6", "scened@8"}
+REWARDED = ("UNITER", "CLIP")
 SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
 MISSING = "not in this run"
 
@@ -49,15 +57,31 @@ def run(tmp_path_factory) -> Path:
 
 def finish(folder: Path, checkout: Path, *targets: str, endpoint: str, on_top: Sequence[str] = ()) -> None:
     """Run the workflow of a checkout in a folder, with another hub and with no data at first."""
+    config = config_of("paper", *on_top)
+    update_config(config, yaml.safe_load(STAND_INS.read_text(encoding="utf-8")))
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(without(config, LEFT_OUT), sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(checkout / "Snakefile")]
-    configs = [ROOT / "config" / f"{name}.yaml" for name in ("paper", *on_top)]
-    configs.append(Path(__file__).with_name("stand_ins.yaml"))
-    command += ["--configfile", *map(str, configs), "--directory", str(folder / "run")]
+    command += ["--configfile", str(file), "--directory", str(folder / "run")]
     command += [*targets, "--config", f"data={folder / 'data'}", "retrieve=True"]
     path = python_path(ROOT / "src", folder / "packages")
     environment = {**os.environ, "PYTHONPATH": path, "HF_ENDPOINT": endpoint}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
+
+
+def without(value: Any, names: Set[str]) -> Any:
+    """Return a part of a config without what has or names one of these names."""
+    if isinstance(value, dict):
+        kept = {key: part for key, part in value.items() if key not in names and not _is_one(part, names)}
+        return {key: without(part, names) for key, part in kept.items()}
+    if isinstance(value, list):
+        return [without(part, names) for part in value if not _is_one(part, names)]
+    return value
+
+
+def _is_one(value: Any, names: Set[str]) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def rows(run: Path, table: str) -> list[dict[str, str]]:
@@ -78,8 +102,8 @@ def test_all_data_were_fetched(run):
 def test_every_cell_of_table_1_has_a_published_value_and_a_verdict(run):
     cells = rows(run, "discritune_table1_retrieval")
     made = [cell for cell in cells if cell["verdict"] != MISSING]
-    # All five captioners on the corpora that they were trained on, two on the four others.
-    assert (len(cells), len(made)) == (5 * 6, 5 * 2 + 2 * 4)
+    # Three captioners on COCO, three on Conceptual Captions, one on Flickr30k, one on nocaps; none on descriptions.
+    assert (len(cells), len(made)) == (5 * 6, 3 + 3 + 1 + 1)
     assert all(float(cell["published"]) > 0 for cell in cells)
     # Random weights cannot reproduce the paper, and the table must say so.
     assert {cell["verdict"] for cell in made} == {"differs"}
@@ -99,8 +123,7 @@ def test_in_domain_and_cross_domain_are_told_apart(run):
     assert inside == {
         (f"{name}-{corpus}", corpus) for name in ("clipcap", "discritune") for corpus in ("coco", "concap")
     }
-    assert ("clipcap-concap", "coco") in across
-    assert ("clipcap-coco", "concadia-captions") in across
+    assert {("clipcap-coco", "flickr30k"), ("clipcap-coco", "concadia-captions")} <= across
     assert not inside & across
 
 
@@ -114,9 +137,7 @@ def test_images_that_could_not_be_fetched_are_counted(run):
 
 def test_every_score_of_table_2_has_a_published_value_and_a_verdict(run):
     cells = [row for row in rows(run, "probing_table2_scores") if row["measure"] == "score"]
-    assert {(cell["subject"], cell["scorer"]) for cell in cells} == {
-        (role, scorer) for role in ("CE", *SCORERS) for scorer in SCORERS
-    }
+    assert {(cell["subject"], cell["scorer"]) for cell in cells} == {*product(("CE", *REWARDED), SCORERS)}
     assert all(float(cell["published"]) > 0 for cell in cells)
     assert {cell["n"] for cell in cells} == {"100"}
     assert not {cell["verdict"] for cell in cells} & {"not comparable", "no published value"}
@@ -131,21 +152,21 @@ def test_a_number_of_an_analysis_is_computed_again(run, measure, against):
 
 def test_templates_are_scored_with_the_numbers_of_nouns_of_figure_3(run):
     templates = {row["subject"] for row in rows(run, "probing_table7_templates") if row["source"] == "published"}
-    assert templates == set(SCORERS)
+    assert templates == set(SCORERS)  # the published ones
     levels = {row["level"] for row in rows(run, "probing_figure3_visual_words") if row["experiment"] == "count"}
     assert levels == {"3.0", "4.0", "5.0", "6.0", "7.0"}
 
 
 def test_language_of_each_paper_is_that_of_its_own_evaluation(run):
     studied = {row["captioner"] for row in rows(run, "language_statistics")}
-    assert studied == {"clipcap-coco", "discritune-coco", "clipcap-concap", "discritune-concap", "human"}
+    assert studied == {"clipcap-concap", "discritune-concap", "human"}
     lengths = [row for row in rows(run, "probing_table4_statistics") if row["measure"] == "length"]
-    assert {(row["subject"], row["corpus"]) for row in lengths} == {(role, "coco") for role in ("CE", *SCORERS)}
+    assert {(row["subject"], row["corpus"]) for row in lengths} == {(role, "coco") for role in ("CE", *REWARDED)}
 
 
-def test_table_1_of_scenes_has_every_second_epoch_beside_the_published_one(run):
-    cells = [row for row in rows(run, "scenes_table1_metrics") if row["published"]]
-    assert {cell["subject"] for cell in cells} == {"2", "4", "6", "8", "10"}
+def test_table_1_of_scenes_has_epochs_beside_the_published_ones(run):
+    cells = [row for row in rows(run, "scenes_table1_metrics") if row["published"] and row["verdict"] != MISSING]
+    assert {cell["subject"] for cell in cells} == {"2", "4", "10"}
     assert {cell["n"] for cell in cells} == {"20"}
     assert "not comparable" not in {cell["verdict"] for cell in cells}
 
@@ -160,14 +181,14 @@ def test_scenes_are_those_of_the_paper(run):
 @pytest.mark.parametrize(
     ("table", "captioners", "corpora"),
     [
-        ("table4_blip_retrieval", ("blip",), ("flickr30k", "concadia-descriptions")),
-        ("table5_blip", ("blip",), ("flickr30k", "concadia-descriptions")),
-        ("table10_camel", ("camel",), ("coco", "flickr30k")),
+        ("table4_blip_retrieval", ("blip",), ("flickr30k",)),
+        ("table5_blip", ("blip",), ("flickr30k",)),
+        ("table10_camel", ("camel",), ("coco",)),
         ("table11_lookalikes", ("clipcap-coco", "blip", "human"), ("imagecode",)),
     ],
 )
 def test_other_captioners_and_corpora_have_published_values(run, table, captioners, corpora):
-    finetuned = [f"discritune-{name.removeprefix('clipcap-')}" for name in captioners if name != "human"]
+    finetuned = [f"discritune-{name.removeprefix('clipcap-')}" for name in captioners if name not in ("camel", "human")]
     cells = [cell for cell in rows(run, f"discritune_{table}") if cell["published"] and cell["verdict"] != MISSING]
     assert {(cell["captioner"], cell["corpus"]) for cell in cells} == set(product((*captioners, *finetuned), corpora))
 

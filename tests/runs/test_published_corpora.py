@@ -75,7 +75,8 @@ def run(tmp_path_factory) -> Path:
         "captioners": {"people": {"family": "human"}},
         "evaluations": {"main": {"captioners": ["people"], "corpora": [*CORPORA]}},
     }
-    process = start(folder / "run", config, "--cores", "2", "results/tables/", output=folder / "log")
+    targets = ["results/tables/evaluation.md", *(f"results/corpora/{name}/images.parquet" for name in CORPORA)]
+    process = start(folder / "run", config, "--cores", "2", *targets, output=folder / "log")
     assert process.wait() == 0, (folder / "log").read_text()[-3000:]
     return folder / "run"
 

@@ -105,7 +105,7 @@ def test_tables_of_the_server_are_tables_of_the_folder(model, url, tmp_path):
         "evaluations": {"main": {"captioners": ["served", "local"], "corpora": ["coco"], "decoding": "greedy"}},
     }
     log = tmp_path / "log"
-    process = start(tmp_path / "run", config, "--cores", "2", "results/tables/", output=log)
+    process = start(tmp_path / "run", config, "--cores", "2", paths.table("evaluation.csv"), output=log)
     assert process.wait() == 0, log.read_text(encoding="utf-8")[-5000:]
     keys = ["corpus", "image_id", "caption_index", "caption"]
     first, second = (

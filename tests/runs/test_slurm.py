@@ -10,18 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.slurm_cluster import Cluster, cluster, missing_programs
+from support.slurm_cluster import SNAKEMAKE, Cluster, cluster, missing_programs
 from support.small import ROOT, small_config, start
 
 pytestmark = pytest.mark.slow
 
-# The plugin asks for the state of jobs after 40 seconds and then ever more rarely; the test has no such patience.
-SNAKEMAKE = """
-from snakemake.cli import main
-from snakemake_executor_plugin_slurm import Executor
-Executor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, seconds: None)
-main()
-"""
 GPU = ("train_encoder", "embed_images", "pretrain_captioner", "generate_shard", "retrieve_images")
 
 

@@ -35,7 +35,8 @@ def run(tmp_path_factory):
     for name, settings in FILES.items():
         (folder / "data" / name).write_text(yaml.safe_dump(settings))
     config, log = {**CONFIG, "data": str(folder / "data")}, folder / "log.txt"
-    process = start(folder / "work", config, "results/tables/", "--cores", "2", "--quiet", "progress", output=log)
+    captions = [paths.captions(name, "main") for name in TRAINED]
+    process = start(folder / "work", config, *captions, "--cores", "2", "--quiet", "progress", output=log)
     assert process.wait() == 0, log.read_text()[-5000:]
     return folder / "work"
 

@@ -29,12 +29,13 @@ esac
 """
 IMAGES = {"toy-coco": {"train": 60, "val": 10, "test": 100}, "toy-flickr": {"test": 100}}
 CAPTIONERS = ["toy-clipcap-coco", "toy-discritune-coco", "human"]
+RETRIEVER = "toy-clip-a"
 # What the tutorial does not speak of.
 LEFT_OUT = ("regions", "scorers", "tags", "judgements", "study", "scene_analysis", "language", "validity")
 
 
 def shrink(path: Path) -> None:
-    """Cut the default config down to two captioners, two corpora and a few updates, with their names."""
+    """Cut the default config down to two captioners, two corpora, a retriever and a few updates, with their names."""
     config = {name: value for name, value in yaml.safe_load(path.read_text()).items() if name not in LEFT_OUT}
     config["corpora"] = {name: {**config["corpora"][name], "images": images} for name, images in IMAGES.items()}
     config["captioners"] = {name: config["captioners"][name] for name in CAPTIONERS}
@@ -43,9 +44,11 @@ def shrink(path: Path) -> None:
     tuned["validation"]["every"] = 2
     tuned["objective"]["reward"]["candidates"] = 20
     corpora = [*IMAGES]
-    config["evaluations"] = {"main": {**config["evaluations"]["main"], "captioners": CAPTIONERS, "corpora": corpora}}
+    smaller = {"captioners": CAPTIONERS, "corpora": corpora, "retrievers": [RETRIEVER]}
+    config["evaluations"] = {"main": {**config["evaluations"]["main"], **smaller}}
     del config["evaluations"]["main"]["compare"]
     paper = config["papers"]["discritune"]
+    paper["retrievers"] = [RETRIEVER]
     for part, kept in (("captioners", CAPTIONERS), ("corpora", corpora)):
         paper[part] = {label: name for label, name in paper[part].items() if name in kept}
     config["papers"] = {"discritune": paper}
@@ -137,6 +140,8 @@ def test_three_lines_run_that_captioner_and_what_reads_it(reader):
 
 def test_ones_own_photographs_are_captioned_and_scored(reader):
     table = reader.said["cat runs/photographs/results/tables/evaluation.md"]
+    assert "CIDEr" in table
+    assert "nobody described" not in table
     for captioner in ("toy-clipcap-coco", "toy-clipcap-concap", "human"):
         assert re.search(rf"^\| {captioner} .*\| 20 \|", table, re.MULTILINE)
     (shown,) = [content for language, content in blocks() if language == "csv"]

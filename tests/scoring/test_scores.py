@@ -73,9 +73,14 @@ def summary(material, tmp_path_factory):
     path = tmp_path_factory.mktemp("nlg") / "nlg.parquet"
     tokens = tokens_of(references)
     rows = []
-    with nlg.meteor_process() as meteor:
-        for name, of_captioner in captions.items():
-            own = dict(zip([(str(i), 0) for i in of_captioner], tokenize([*of_captioner.values()]), strict=True))
+    said = {
+        name: dict(zip([(str(i), 0) for i in of_captioner], tokenize([*of_captioner.values()]), strict=True))
+        for name, of_captioner in captions.items()
+    }
+    texts = [text for of_one in said.values() for text in of_one.values()]
+    texts += [text for of_image in tokens.values() for text in of_image]
+    with nlg.meteor_process(texts) as meteor:
+        for name, own in said.items():
             columns = nlg.score_corpus(name, "c", own, tokens, meteor)
             rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     write_table(path, nlg.NLG, rows)

@@ -36,6 +36,12 @@ def small_config(captioners: Sequence[str], encoders: Sequence[str]) -> dict:
     return config
 
 
+# What tests of several files run. Its trainings are so long that kills hit them.
+SMALL = small_config(["base", "human"], ["clip-a"])
+SMALL["encoders"]["clip-a"]["optimizer"]["steps"] = 100
+SMALL["captioners"]["base"]["optimizer"]["steps"] = 300
+
+
 def start(
     folder: Path, config: dict, *arguments: str, output: Path, environment=os.environ, program=("-m", "snakemake")
 ):

@@ -26,7 +26,7 @@ def graph(objective):
     return Graph(config, Path("."))
 
 def code(graph, name):
-    return graph.software("finetune_captioner", "torch", loads=graph.training_modules(name))["code"](None)
+    return graph.software("finetune_captioner", "torch", loads=graph.modules("training", name))["code"](None)
 
 print(code(graph({}), "toy-fc-clip"))
 if len(sys.argv) > 1:
