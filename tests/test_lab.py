@@ -218,6 +218,13 @@ def test_paths_begin_where_the_user_is(laboratory: Laboratory):
     assert laboratory.run("docs", "a", where=elsewhere) == f"is in {elsewhere} a\n"
 
 
+def test_this_captionlab_is_found_before_one_that_the_user_has_elsewhere(laboratory: Laboratory):
+    laboratory.run("tables")
+    (laboratory.checkout / ".venv/bin/captionlab").write_text('#!/bin/sh\necho "${PYTHONPATH-none}"')
+    assert laboratory.run("tables", PYTHONPATH="/else/where") == f"{laboratory.checkout}/src:/else/where\n"
+    assert laboratory.run("tables", PYTHONPATH="").strip() == ""
+
+
 def script(laboratory: Laboratory, name: str, text: str) -> Path:
     path = laboratory.checkout / name
     path.parent.mkdir(parents=True)

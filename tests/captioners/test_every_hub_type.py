@@ -75,21 +75,25 @@ def stored(kind, folder, dtype):
     return *load_captioner(directory), directory
 
 
-def pictures_of(images, folder, captioner):
-    processor = hub.read_folder(folder)[1]
+@pytest.fixture(scope="module")
+def processor(folder):
+    return hub.read_folder(folder)[1]
+
+
+def pictures_of(images, processor, captioner):
     prompter = Prompter(processor, captioner.architecture["block"], captioner.architecture["reads_prompt"])
     return Pictures(images, prompter, torch.device("cpu"))
 
 
 @pytest.mark.parametrize(("dtype", "beams"), [("float32", 3), ("bfloat16", 1)])
-def test_captions_are_those_of_generate(kind, folder, images, dtype, beams):
+def test_captions_are_those_of_generate(kind, folder, processor, images, dtype, beams):
     if beams > 1 and kind in ONE_CAPTION:
         captioner, tokenizer, _ = stored(kind, folder, dtype)
         with pytest.raises(ValueError, match="use greedy decoding, or a single sample"):
-            decode(captioner, pictures_of(images, folder, captioner), decoding_of("beam", 6, beams=beams), tokenizer)
+            decode(captioner, pictures_of(images, processor, captioner), decoding_of("beam", 6, beams=beams), tokenizer)
         return
     captioner, tokenizer, _ = stored(kind, folder, dtype)
-    pictures = pictures_of(images, folder, captioner)
+    pictures = pictures_of(images, processor, captioner)
     decoding = decoding_of("greedy", 6) if beams == 1 else decoding_of("beam", 6, beams=beams)
     decoded = decode(captioner, pictures, decoding, tokenizer)
     model, _ = hub.read_folder(folder, dtype)
@@ -107,14 +111,14 @@ def test_captions_are_those_of_generate(kind, folder, images, dtype, beams):
     assert torch.isfinite(decoded.log_prob).all()
 
 
-def test_log_probabilities_are_the_loss_of_the_model(kind, folder, images):
+def test_log_probabilities_are_the_loss_of_the_model(kind, folder, processor, images):
     captioner, _, _ = stored(kind, folder, "float32")
     model, _ = hub.read_folder(folder)
     banned = {*captioner.placeholders.tolist(), *captioner.ends}
     words = [token for token in range(20, 34) if token not in banned][:4]
     tokens = torch.tensor([[*words, captioner.ends[0]]])
     for row in range(len(images)):
-        pictures = pictures_of(images[row : row + 1], folder, captioner)
+        pictures = pictures_of(images[row : row + 1], processor, captioner)
         # A further token, so that both passes read the same words: Mistral Large 4 attends in blocks.
         longer = torch.cat([tokens, tokens[:, :1]], dim=1)
         found = captioner.log_probs(pictures, longer, torch.ones_like(longer))[:, :-1]
@@ -138,12 +142,12 @@ def test_log_probabilities_are_the_loss_of_the_model(kind, folder, images):
         torch.testing.assert_close(-found.mean(), loss, atol=1e-4, rtol=1e-4)
 
 
-def test_log_probabilities_of_samples_are_those_that_generate_drew(kind, folder, images):
+def test_log_probabilities_of_samples_are_those_that_generate_drew(kind, folder, processor, images):
     """Two samples of each of four images, whose prompts have several lengths, in one pass of eight captions."""
     if kind in {**ONE_CAPTION, **LENGTH_MATTERS}:
         pytest.skip({**ONE_CAPTION, **LENGTH_MATTERS}[kind])
     captioner, tokenizer, _ = stored(kind, folder, "float32")
-    pictures = pictures_of(images, folder, captioner)
+    pictures = pictures_of(images, processor, captioner)
     # Tokens that are read as something else than a word.
     special = {number for number, token in tokenizer.tokenizer.get_added_tokens_decoder().items() if token.special}
     marks = sorted({*captioner.placeholders.tolist(), *special} - {*captioner.ends})
@@ -187,12 +191,12 @@ def updated(captioner, objective, pictures):
     return {name for name, value in before.items() if not torch.equal(value, after[name])}
 
 
-def test_an_update_by_a_reward_changes_adapters_alone(kind, folder, images, tmp_path):
+def test_an_update_by_a_reward_changes_adapters_alone(kind, folder, processor, images, tmp_path):
     """By GRPO, or by REINFORCE where an image can have one caption only."""
     torch.manual_seed(0)
     captioner, tokenizer, directory = stored(kind, folder, "float32")
     new_adapters(captioner, LORA, directory, seed=1)
-    pictures = pictures_of(images, folder, captioner)
+    pictures = pictures_of(images, processor, captioner)
     sample = decoding_of("sample", 4)
     if kind not in ONE_CAPTION:
         built = Grpo(tokenizer, sample, rewarded, 2, clip=0.2, kl=0.0)

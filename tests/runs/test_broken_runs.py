@@ -16,7 +16,7 @@ from captionlab.storage import paths
 
 pytestmark = pytest.mark.slow
 
-KILLS = 3
+KILLS = 2
 READ = ("corpora", "encoders", "features", "captioners", "captions", "evaluation")
 SUMMARY = "results/reporting/summary.parquet"
 CAPTIONS = "results/captions/base/main.parquet"

@@ -1,4 +1,4 @@
-"""config/coco_scenes.yaml as it is: the rules of the scenes paper on real images with annotated boxes."""
+"""config/coco_scenes.yaml up to tables and figures of the scenes paper: on real images with annotated boxes."""
 
 import csv
 import os
@@ -14,12 +14,14 @@ from support.records import python_path
 from captionlab.ablation.schemas import ABLATED, CHOSEN, COVERAGE, LABELS, PMI
 from captionlab.probes.schemas import SCORES
 from captionlab.regions.tags import TAGS
+from captionlab.storage import paths
 from captionlab.storage.schemas import OBJECTS
 from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.slow
+FIGURE = "results/figures/scenes_figure9_probes.png"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def results(shared_data, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("coco_scenes")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", str(ROOT / "config" / "coco_scenes.yaml"), "--directory", str(folder)]
-    command += ["--config", f"data={shared_data}"]
+    command += [paths.table("scenes_table3_objects.csv"), FIGURE, "--config", f"data={shared_data}"]
     environment = {**os.environ, "PYTHONPATH": python_path(ROOT / "src")}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
@@ -84,9 +86,10 @@ def test_ablation_and_probes(results):
         assert min(f1["scenes"]) > max(f1["shuffled"])
 
 
-def test_tables_of_the_run(results):
+def test_tables_and_figures_of_the_run(results):
     with open(results / "tables" / "scenes_table3_objects.csv", encoding="utf-8", newline="") as file:
         assert {row["scene"] for row in csv.DictReader(file)} >= {"kitchen", "bathroom"}
+    assert (results.parent / FIGURE).read_bytes().startswith(b"\x89PNG")
 
 
 def test_no_interval_lies_outside_of_the_range_of_its_measure(results):

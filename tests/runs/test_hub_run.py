@@ -45,7 +45,7 @@ def run(tmp_path_factory):
     return folder / "work"
 
 
-@pytest.mark.parametrize("captioner", CONFIG["captioners"])
+@pytest.mark.parametrize("captioner", CONFIG["evaluations"]["main"]["captioners"])
 def test_a_captioner_is_evaluated(run, captioner):
     captions = read_table(run / paths.captions(captioner, "main"), GENERATED)
     assert captions.num_rows == 16

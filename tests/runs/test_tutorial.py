@@ -28,10 +28,10 @@ case $command in
 esac
 """
 IMAGES = {"toy-coco": {"train": 60, "val": 10, "test": 100}, "toy-flickr": {"test": 100}}
-CAPTIONERS = ["toy-clipcap-coco", "toy-discritune-coco", "human"]
+CAPTIONERS = ["toy-clipcap-coco", "toy-discritune-coco"]
 RETRIEVER = "toy-clip-a"
 # What the tutorial does not speak of.
-LEFT_OUT = ("regions", "scorers", "tags", "judgements", "study", "scene_analysis", "language", "validity")
+LEFT_OUT = ("regions", "scorers", "tags", "judgements", "questions", "study", "scene_analysis", "language", "validity")
 
 
 def shrink(path: Path) -> None:
@@ -46,7 +46,8 @@ def shrink(path: Path) -> None:
     corpora = [*IMAGES]
     smaller = {"captioners": CAPTIONERS, "corpora": corpora, "retrievers": [RETRIEVER]}
     config["evaluations"] = {"main": {**config["evaluations"]["main"], **smaller}}
-    del config["evaluations"]["main"]["compare"]
+    for key in ("compare", "questions"):
+        del config["evaluations"]["main"][key]
     paper = config["papers"]["discritune"]
     paper["retrievers"] = [RETRIEVER]
     for part, kept in (("captioners", CAPTIONERS), ("corpora", corpora)):

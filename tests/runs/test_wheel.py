@@ -22,7 +22,7 @@ CONFIG = {
     "seed": 1,
     "spice": "off",
     "corpora": {"coco": {"reader": "toyworld", "domain": "coco", "seed": 2, "images": {"test": 24}}},
-    "encoders": {name: {"run": f"resources/toyworld/models/toy-{name}"} for name in ("clip-a", "clip-b")},
+    "encoders": {"clip-a": {"run": "resources/toyworld/models/toy-clip-a"}},
     "captioners": {
         "base": {"run": "resources/toyworld/models/toy-clipcap-coco", "encoder": "clip-a"},
         "human": {"family": "human"},
@@ -33,7 +33,7 @@ CONFIG = {
             "captioners": ["base", "human"],
             "corpora": ["coco"],
             "decoding": "greedy",
-            "retrievers": ["clip-a", "clip-b"],
+            "retrievers": ["clip-a"],
             "candidates": 10,
         }
     },
@@ -42,7 +42,7 @@ CONFIG = {
             "comparable": False,
             "captioners": {"ClipCap-COCO": "base", "Human captions": "human"},
             "corpora": {"COCO": "coco"},
-            "retrievers": ["clip-a", "clip-b"],
+            "retrievers": ["clip-a"],
         }
     },
 }

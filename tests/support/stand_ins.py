@@ -226,7 +226,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def write_stand_ins(data: Path) -> None:
-    """Everything that config/paper.yaml names, below `data`: 100 images wherever 100 candidates are asked for."""
+    """What config/paper.yaml names, but ClipCap-ConCap, below `data`: 100 images where 100 candidates are asked for."""
     splits = {"train": 60, "restval": 45, "val": 2, "test": 100}
     karpathy(data, "coco/dataset_coco.json", "coco", splits, lambda s: "train2014" if s == "train" else "val2014")
     karpathy(
@@ -240,7 +240,6 @@ def write_stand_ins(data: Path) -> None:
     resnet_weights(data / "weights/resnet101.pth")
     vocabulary = gpt2_tokenizer(data / "weights/gpt2/tokenizer.json")
     clipcap_weights(data / "weights/clipcap_coco_weights.pt", vocabulary, seed=1)
-    clipcap_weights(data / "weights/clipcap_conceptual_weights.pt", vocabulary, seed=2)
     scorer_weights(data)
     lxmert_regions(data)
     hl(data, train=105, test=70)

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import signal
-import socket
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,6 @@ from PIL import Image
 from safetensors.torch import load_file
 from support.decodings import decoding_of
 from support.hub_models import hub_model
-from support.slurm_cluster import cluster, missing_programs
 
 from captionlab.captioners.adapters import merge_adapters, new_adapters
 from captionlab.captioners.decoded import Decoded
@@ -402,32 +399,3 @@ def test_captions_are_rewarded_in_two_processes(parents, folder):
     with pytest.raises(SystemExit):
         launched(job_of(parents, "smolvlm", "grpo", name="fsdp", steps=2, batch=4), "FSDP", folder)
     assert "it divides no model among processes on a CPU" in (folder / "log.txt").read_text()
-
-
-# A batch script as the job of the rule is one: it starts the command, on the nodes of its allocation.
-BATCH = """#!{python}
-import os
-from captionlab.training.trl.launching import srun_command
-command = srun_command("job.json", "two.yaml", 1, "{host}", int(os.environ["SLURM_JOB_ID"]))
-os.execvp(command[0], command)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(missing_programs()), reason="SLURM is not installed: apt-get install slurm-wlm munge")
-def test_srun_trains_on_a_node(parents, folder):
-    options = {"lora": None, "steps": 2, "batch": 4}
-    alone, by_srun = (job_of(parents, "smolvlm", "cross-entropy", name=f"srun-{n}", **options) for n in (0, 1))
-    run(alone)
-    by_srun.write(folder / "job.json")
-    (folder / "two.yaml").write_text(TWO.format(kind="MULTI_GPU"))
-    (folder / "batch.py").write_text(BATCH.format(python=sys.executable, host=socket.gethostname()))
-    with cluster(folder / "slurm") as slurm:
-        submit = ["sbatch", "--wait", "--cpus-per-task=2", "--mem=4000", "--output=log.txt", "batch.py"]
-        status = subprocess.run(submit, env=slurm.environment, check=False).returncode
-        [submitted] = slurm.jobs()
-    log = (folder / "log.txt").read_text()
-    assert (status, submitted["JobState"]) == (0, "COMPLETED"), log[-5000:]
-    assert "Processes that train: 2, as MULTI_CPU" in log
-    for statistic in ("loss", "gradient_norm"):
-        assert log_of(by_srun)[statistic] == pytest.approx(log_of(alone)[statistic], rel=1e-3)
