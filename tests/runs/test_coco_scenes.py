@@ -1,4 +1,4 @@
-"""config/coco_scenes.yaml up to tables and figures of the scenes paper: on real images with annotated boxes."""
+"""config/coco_scenes.yaml up to a table and the figures of the scenes paper: on real images with annotated boxes."""
 
 import csv
 import os
@@ -21,6 +21,7 @@ from captionlab.storage.tables import read_table
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.slow
+# One job draws all figures of the paper.
 FIGURE = "results/figures/scenes_figure9_probes.png"
 
 
@@ -86,7 +87,7 @@ def test_ablation_and_probes(results):
         assert min(f1["scenes"]) > max(f1["shuffled"])
 
 
-def test_tables_and_figures_of_the_run(results):
+def test_a_table_and_a_figure_of_the_run(results):
     with open(results / "tables" / "scenes_table3_objects.csv", encoding="utf-8", newline="") as file:
         assert {row["scene"] for row in csv.DictReader(file)} >= {"kitchen", "bathroom"}
     assert (results.parent / FIGURE).read_bytes().startswith(b"\x89PNG")

@@ -39,11 +39,13 @@ from captionlab.storage.tables import read_table
 pytestmark = pytest.mark.slow
 
 
-# Tables of the paper about CLIPScore; tests/runs/test_every_key.py has Table 1, which Table 2 is like.
+# Tables of the paper about CLIPScore. tests/runs/test_every_key.py has Table 1, tests/papers/test_clipscore_tables.py
+# Table 2.
 OF_PAPER = ("table3_composite", "table4_pascal", "table5_foil")
 # Numbers of the tables of the paper about foils, by measure and category; the mean of one category alone is not shown.
 FOIL_TABLES = {
-    "table2_pieces": {("acc_r", "existence"), ("AUROC", "noun phrases"), ("acc_r", "")},
+    # Plurality is in the second of the two sets alone.
+    "table2_pieces": {("acc_r", "existence"), ("AUROC", "noun phrases"), ("acc_r", "plurality"), ("acc_r", "")},
     "sugarcrepe": {("acc_r", "add att"), ("AUROC", "add att")},
     "winoground": {
         (measure, tag) for measure in ("text score", "image score", "group score") for tag in ("", "Object")

@@ -9,7 +9,8 @@ import yaml
 from safetensors.torch import load_file
 from support.hub_models import hub_model
 from support.small import ROOT, start
-from support.stand_ins import write_stand_ins
+from support.stand_in_weights import clip_grid_weights, clip_weights
+from support.stand_ins import coco
 
 from captionlab.storage import paths
 from captionlab.storage.schemas import TRAINING
@@ -23,14 +24,17 @@ LEARNT = {"smolvlm-reinforce": "reinforce", "smolvlm-grpo": "grpo"}
 def run(tmp_path_factory) -> Path:
     """The folder of a finished run."""
     folder = tmp_path_factory.mktemp("modern")
-    write_stand_ins(folder / "data")
+    data = folder / "data"
+    coco(data)
+    clip_weights(data / "weights/clip-vit-b-32-openai.safetensors")
+    clip_grid_weights(data / "weights/clip-rn50x16-openai.safetensors")
     config = yaml.safe_load((ROOT / "config" / "modern.yaml").read_text(encoding="utf-8"))
-    place = folder / "data" / config["captioners"]["smolvlm"]["weights"]
+    place = data / config["captioners"]["smolvlm"]["weights"]
     place.parent.mkdir(parents=True)
     shutil.move(hub_model("smolvlm", folder), place)
-    config["data"] = str(folder / "data")
+    config["data"] = str(data)
     del config["evaluations"]["modern"]  # it is as the other one, on other corpora
-    config["corpora"]["coco"]["shards"] = 2
+    config["corpora"] = {"coco": {**config["corpora"]["coco"], "shards": 2}}  # as few as show that there are several
     for decoding in config["decodings"].values():
         decoding["max_tokens"] = 8  # a model with random weights says more without an end
     log = folder / "log.txt"

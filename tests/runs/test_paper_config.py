@@ -31,15 +31,16 @@ from captionlab.storage.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 STAND_INS = Path(__file__).with_name("stand_ins.yaml")
-# Captioners that are trained and evaluated as others of this run are; corpora that are read as others are, and the
-# evaluation of the same name as one of them.
+# Captioners that are trained and evaluated as others of this run are, and corpora that are read as others are;
+# flickr30k is an evaluation too.
 LEFT_OUT = {
     *("clipcap-concap", "discritune-concap", "discritune-blip", "discritune-camel"),
     *("fc-rosita", "fc-vilbert", "fc-clip", "fc-lxmert"),
     *("scened@1", "scened@4", "scened@6", "scened@8"),
     *("flickr30k", "nocaps-out", "concadia-descriptions"),
 }
-# Evaluations whose corpora are in other evaluations in stand_ins.yaml, or are only read.
+# Apart from these, as corpora have the same names: evaluations whose corpora stand_ins.yaml has in `coco` and `blip`,
+# or which nobody captions.
 LEFT_OUT_EVALUATIONS = {"concap", "nocaps", "concadia", "imagecode"}
 REWARDED = ("UNITER",)
 SCORERS = ("UNITER", "ROSITA", "ViLBERT", "CLIP", "LXMERT")
@@ -112,7 +113,7 @@ def test_all_data_were_fetched(run):
     fetched = files(run.parent / "data")
     assert {name for name in fetched if name.startswith((".", "sources."))} == {".retrieve.lock", "sources.lock.json"}
     assert fetched.items() >= files(run.parent / "elsewhere").items()
-    assert len(fetched) > 1000
+    assert len(fetched) > 700
 
 
 def test_every_cell_of_table_1_has_a_published_value_and_a_verdict(run):

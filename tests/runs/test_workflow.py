@@ -123,7 +123,7 @@ def checkout(finished) -> Checkout:
 
 
 def test_it_runs_and_is_quick(finished):
-    """In imports of torch, as machines differ: half of 73 jobs import it with the libraries that build on it."""
+    """In imports of torch, as machines differ: half of the jobs import it with the libraries that build on it."""
     before = cpu_seconds_of_children()
     for _ in range(3):
         subprocess.run([sys.executable, "-c", "import torch"], check=True)

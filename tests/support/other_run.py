@@ -22,18 +22,6 @@ SIZES = {"width": 8, "layers": 1, "heads": 2, "feed_forward": 8}
 # By family the numbers of a vector or place, and of a region with its box; and the architecture.
 CAPTIONERS: dict[str, tuple[int, dict[str, Any]]] = {
     "clipcap": (8, {"prefix_length": 2, "width": 8, "layers": 1, "heads": 2, "positions": 24, "mapper_hidden": 8}),
-    "camel": (
-        WIDTH,
-        {
-            "width": 8,
-            "encoder_layers": 1,
-            "decoder_layers": 1,
-            "heads": 1,
-            "feed_forward": 8,
-            "memory": 0,
-            "meshed": False,
-        },
-    ),
     "transformers": (
         WIDTH,
         {

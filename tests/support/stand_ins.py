@@ -225,21 +225,24 @@ def write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def write_stand_ins(data: Path) -> None:
-    """What config/paper.yaml names, but ClipCap-ConCap, below `data`: 100 images where 100 candidates are asked for."""
+def coco(data: Path) -> None:
+    """COCO as Karpathy split it."""
     splits = {"train": 60, "restval": 45, "val": 2, "test": 100}
     karpathy(data, "coco/dataset_coco.json", "coco", splits, lambda s: "train2014" if s == "train" else "val2014")
-    karpathy(
-        data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 100, "val": 100, "test": 100}, None
-    )
-    nocaps(data, near=100, out=100)
+
+
+def write_stand_ins(data: Path) -> None:
+    """What config/paper.yaml names, but ClipCap-ConCap, below `data`; 100 images of what is searched or trained on."""
+    coco(data)
+    karpathy(data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 100, "val": 2, "test": 2}, None)
+    nocaps(data, near=100, out=2)
     conceptual_captions(data, train=105, test=100)
-    concadia(data, test=100)
+    concadia(data, test=2)
     imagecode(data, sets=6)
     clip_weights(data / "weights/clip-vit-b-32-openai.safetensors")
     resnet_weights(data / "weights/resnet101.pth")
     vocabulary = gpt2_tokenizer(data / "weights/gpt2/tokenizer.json")
-    clipcap_weights(data / "weights/clipcap_coco_weights.pt", vocabulary, seed=1)
+    clipcap_weights(data / "weights/clipcap_coco_weights.pt", vocabulary)
     scorer_weights(data)
     lxmert_regions(data)
     hl(data, train=105, test=70)
