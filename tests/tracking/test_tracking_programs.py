@@ -50,6 +50,7 @@ def test_wandb_has_the_log_and_captions_of_a_training_that_was_killed(images, tm
     with pytest.raises(StopIteration):
         run(killed, images, fails_at=8, program="wandb")
     assert run(killed, images, program="wandb") == expected
+    wandb.teardown()  # waits until the program that writes the file has ended
     (file,) = (tmp_path / FOLDER).glob("wandb/offline-run-*-f00d/run-f00d.wandb")
     rows = history(file)
     curves = {}
