@@ -234,7 +234,7 @@ def coco(data: Path) -> None:
 def write_stand_ins(data: Path) -> None:
     """What config/paper.yaml names, but ClipCap-ConCap, below `data`; 100 images of what is searched or trained on."""
     coco(data)
-    karpathy(data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 100, "val": 2, "test": 2}, None)
+    karpathy(data, "flickr30k/dataset_flickr30k.json", "flickr30k/Images", {"train": 100, "val": 100, "test": 2}, None)
     nocaps(data, near=100, out=2)
     conceptual_captions(data, train=105, test=100)
     concadia(data, test=2)
