@@ -1,12 +1,13 @@
 """A tiny model of the hub that TRL trains in a SLURM job of two nodes, as the profile of docs/clusters.md asks for."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 from support.hub_models import hub_model
 from support.slurm_cluster import SNAKEMAKE, cluster, missing_programs
-from support.small import ROOT, start
+from support.small import ROOT, kill, start
 
 from captionlab.storage import paths
 from captionlab.storage.schemas import TRAINING
@@ -24,12 +25,20 @@ ON_NODES += ["--set-resources", *(f"finetune_with_trl:{setting}" for setting in 
 
 
 @pytest.fixture
-def slurm(tmp_path):
+def slurm(tmp_path_factory):
     if missing := missing_programs():
         pytest.skip(f"SLURM is not installed (no {', '.join(missing)}); on Debian: apt-get install slurm-wlm munge")
     pytest.importorskip("snakemake_executor_plugin_slurm", reason="the lock file has snakemake-executor-plugin-slurm")
-    with cluster(tmp_path / "slurm", nodes=2) as running:
+    with cluster(tmp_path_factory.mktemp("slurm"), nodes=2) as running:
         yield running
+
+
+def ends(process: subprocess.Popen) -> int:
+    """Wait for a run, but not for ever, as a job that SLURM holds never ends."""
+    try:
+        return process.wait(900)
+    finally:
+        kill(process)
 
 
 def losses(run: Path, captioner: str) -> list[float]:
@@ -51,11 +60,11 @@ def test_two_nodes_have_the_loss_of_one_process(slurm, tmp_path):
     config = {**CONFIG, "data": str(data), "captioners": captioners}
     config["evaluations"] = {"main": {**CONFIG["evaluations"]["main"], "captioners": ["alone", "on-nodes"]}}
     here = start(run, config, "--cores", "2", paths.captioner("training.parquet", "alone"), output=output)
-    assert here.wait() == 0, output.read_text()[-5000:]
+    assert ends(here) == 0, output.read_text()[-5000:]
     target, program = paths.captioner("training.parquet", "on-nodes"), ("-c", SNAKEMAKE)
     there = start(run, config, target, *ON_NODES, output=output, environment=slurm.environment, program=program)
     log = run / "results" / "logs" / "finetune_with_trl" / "on-nodes.log"
-    assert there.wait() == 0, output.read_text()[-5000:] + (log.read_text()[-5000:] if log.exists() else "")
+    assert ends(there) == 0, output.read_text()[-5000:] + (log.read_text()[-5000:] if log.exists() else "")
     [job] = slurm.jobs()
     assert job["NumNodes"] == "2"
     assert "Processes that train: 2, as MULTI_CPU" in log.read_text()

@@ -38,6 +38,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SlurmdParameters=config_overrides
 MinJobAge=3600
+JobRequeue=0
 KillWait=20
 ReturnToService=2
 SchedulerParameters=sched_interval=1,sched_min_interval=0
@@ -47,6 +48,9 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 NODE = """\
 NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=16 RealMemory=200000 Gres=gpu:1 State=UNKNOWN
 """
+
+# How many characters the name of a socket may have, and the numbers of a job and of a step of it in such a name.
+SOCKET, STEP = 107, len("9999.4294967291")
 
 # The plugin asks for the state of jobs after 40 seconds and then ever more rarely; tests have no such patience.
 SNAKEMAKE = """
@@ -81,8 +85,14 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, nodes: int = 1) -> Iterator[Cluster]:
-    """Start munged, slurmctld and a slurmd for each node below `folder`; cancel all jobs and stop them afterwards."""
+    """Start munged, slurmctld and a slurmd for each node below `folder`; cancel all jobs and stop them afterwards.
+
+    Raises ValueError if the name of the folder is too long: a node could start no job, and jobs would wait for ever.
+    """
     names = [f"node-{number}" for number in range(1, nodes + 1)]
+    longest = max(len(f"{folder}/spool/{name}/{name}_") for name in names) + STEP
+    if longest > SOCKET:
+        raise ValueError(f"{folder} is {longest - SOCKET} characters too long for the sockets of jobs in it")
     path = os.pathsep.join([str(folder / "bin"), SEARCHED])
     environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
     for name in ("state", "spool", "bin"):
