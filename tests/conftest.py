@@ -12,8 +12,7 @@ import pytest
 from support.answers import Answers
 from support.records import open_records, opened, record_skipped, skipped
 
-# Of a test that runs the workflow. That of config/paper.yaml took 520 beside another on two cores, so all tests of
-# `./lab test` end in time even if one hangs.
+# Of a test that runs the workflow. That of config/paper.yaml, the longest, took 504 beside another on two cores.
 SLOW_SECONDS = 1500
 
 

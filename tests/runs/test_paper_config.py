@@ -83,8 +83,7 @@ def config(*on_top: str) -> dict[str, Any]:
     update_config(whole, yaml.safe_load(STAND_INS.read_text(encoding="utf-8")))
     for name in LEFT_OUT_EVALUATIONS:
         del whole["evaluations"][name]
-    kept: dict[str, Any] = without(whole, LEFT_OUT)
-    return kept
+    return without(whole, LEFT_OUT)
 
 
 def without(value: Any, names: Set[str]) -> Any:

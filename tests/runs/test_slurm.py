@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.slurm_cluster import SNAKEMAKE, Cluster, cluster, missing_programs
+from support.slurm_cluster import SNAKEMAKE, Cluster, cluster
 from support.small import ROOT, small_config, start
 
 pytestmark = pytest.mark.slow
@@ -20,9 +20,6 @@ GPU = ("train_encoder", "embed_images", "pretrain_captioner", "generate_shard", 
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
-    if missing := missing_programs():
-        pytest.skip(f"SLURM is not installed (no {', '.join(missing)}); on Debian: apt-get install slurm-wlm munge")
-    pytest.importorskip("snakemake_executor_plugin_slurm", reason="the lock file has snakemake-executor-plugin-slurm")
     with cluster(tmp_path_factory.mktemp("slurm")) as running:
         yield running
 

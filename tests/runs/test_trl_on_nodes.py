@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.hub_models import hub_model
-from support.slurm_cluster import SNAKEMAKE, cluster, missing_programs
+from support.slurm_cluster import SNAKEMAKE, cluster
 from support.small import ROOT, kill, start
 
 from captionlab.storage import paths
@@ -26,9 +26,6 @@ ON_NODES += ["--set-resources", *(f"finetune_with_trl:{setting}" for setting in 
 
 @pytest.fixture
 def slurm(tmp_path_factory):
-    if missing := missing_programs():
-        pytest.skip(f"SLURM is not installed (no {', '.join(missing)}); on Debian: apt-get install slurm-wlm munge")
-    pytest.importorskip("snakemake_executor_plugin_slurm", reason="the lock file has snakemake-executor-plugin-slurm")
     with cluster(tmp_path_factory.mktemp("slurm"), nodes=2) as running:
         yield running
 

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol")
 # Daemons are in sbin, which is not on everybody's path.
 SEARCHED = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
@@ -61,11 +63,6 @@ main()
 """
 
 
-def missing_programs() -> list[str]:
-    """What has to be installed before a cluster can be started."""
-    return [name for name in NEEDED if not shutil.which(name, path=SEARCHED)]
-
-
 @dataclass
 class Cluster:
     """A running cluster; its programs need `environment`."""
@@ -87,8 +84,11 @@ class Cluster:
 def cluster(folder: Path, nodes: int = 1) -> Iterator[Cluster]:
     """Start munged, slurmctld and a slurmd for each node below `folder`; cancel all jobs and stop them afterwards.
 
-    Raises ValueError if the name of the folder is too long: a node could start no job, and jobs would wait for ever.
+    The test is skipped where SLURM is missing. Raises ValueError if the name of the folder is too long: a node could
+    start no job, and jobs would wait for ever.
     """
+    if missing := [name for name in NEEDED if not shutil.which(name, path=SEARCHED)]:
+        pytest.skip(f"SLURM is not installed (no {', '.join(missing)}); on Debian: apt-get install slurm-wlm munge")
     names = [f"node-{number}" for number in range(1, nodes + 1)]
     longest = max(len(f"{folder}/spool/{name}/{name}_") for name in names) + STEP
     if longest > SOCKET:
